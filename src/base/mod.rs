@@ -1,0 +1,5 @@
+//! What every room stands on: configuration, errors, statistics, the log, and the C tables that separately built objects share.
+//! Nothing here knows MPI, a mapping or a window.
+
+pub mod functions;
+pub mod table;
