@@ -1,0 +1,204 @@
+//! What a forked child gets: private memory at the same addresses. Its stores never reach the parent or a peer.
+//!
+//! | memory | in the child |
+//! |---|---|
+//! | of `MPI_Alloc_mem` | a snapshot, as with ordinary memory, while the parent holds at most 64 MiB of it in blocks of up to 64 MiB |
+//! | of `MPI_Alloc_mem` beyond that, windows | a private mapping: the child's stores are its own, but pages that it has not written yet show what the parent and peers store later |
+//! | of peers | read only: loads see what the peer stores, a store is a fault |
+//!
+//! Peers' memory is not made writable since that takes a descriptor of each peer's segment, which a mapping does without (a job of
+//! 128 ranks on a node would hold hundreds open for the sake of forks); and a store there can only be meant for the peer, so that a fault
+//! is more honest than a store which nobody sees. MADV_DONTFORK would make loads fault too.
+//!
+//! The snapshot is taken by the parent before the fork and moved into place by the child, so neither waits for the other. Children
+//! made by `vfork`, `posix_spawn`, `system` or `popen` run no handler, share the parent's memory until they `exec`, and cost nothing here;
+//! a child made by a raw `clone` or `fork` system call runs no handler either and must not touch this memory.
+
+use std::cell::UnsafeCell;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::error::MemoryError;
+use super::heap::{LARGEST_IN_ARENA, State};
+use super::lock::Guard;
+use super::mapped::{Role, TABLE, Table};
+use super::raw::{BLOCKS, Blocks};
+use super::segment::Identity;
+use super::{RAW, WINDOWS};
+
+/// How much of `MPI_Alloc_mem`'s memory is copied at a fork.
+const SNAPSHOT_LIMIT: usize = LARGEST_IN_ARENA;
+/// Doubling from 4 MiB, arenas with more than 64 MiB in use altogether are far fewer.
+const MOST_SNAPSHOTS: usize = 32;
+
+/// How often this process's ancestors forked since the room was first used: tells what is inherited.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+pub(super) fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// Sees to forks from now on. Comes before the first mapping.
+pub(super) fn watch() -> Result<(), MemoryError> {
+    static REGISTERED: OnceLock<i32> = OnceLock::new();
+    // SAFETY: the handlers are functions of this object, which is never unloaded.
+    match *REGISTERED.get_or_init(|| unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) }) {
+        0 => Ok(()),
+        errno => Err(MemoryError::of_errno("pthread_atfork", 0, errno)),
+    }
+}
+
+/// The room, locked over a fork.
+struct Held {
+    snapshots: [Snapshot; MOST_SNAPSHOTS],
+    table: Guard<'static, Table>,
+    raw: Guard<'static, State>,
+    _windows: Guard<'static, State>,
+    _blocks: Guard<'static, Blocks>,
+}
+
+/// A copy of the used part of an arena, at another address.
+#[derive(Clone, Copy)]
+struct Snapshot {
+    /// The arena's segment; 0 for no snapshot.
+    base: usize,
+    /// Where the copied part belongs.
+    target: usize,
+    copy: usize,
+    size: usize,
+}
+
+struct Stash(UnsafeCell<Option<Held>>);
+
+// SAFETY: only touched between `prepare` and the end of the fork, by the forking thread, which holds all locks of the room.
+unsafe impl Sync for Stash {}
+
+static STASH: Stash = Stash(UnsafeCell::new(None));
+
+/// In this order everywhere. `None` if this thread is inside one of them: a signal handler that forks.
+fn lock_all() -> Option<Held> {
+    let blocks = BLOCKS.enter()?;
+    let windows = WINDOWS.state.enter()?;
+    let raw = RAW.state.enter()?;
+    let table = TABLE.enter()?;
+    let snapshots = [Snapshot { base: 0, target: 0, copy: 0, size: 0 }; MOST_SNAPSHOTS];
+    Some(Held { snapshots, table, raw, _windows: windows, _blocks: blocks })
+}
+
+/// Allocates nothing: an allocator's own `prepare` may have run already.
+extern "C" fn prepare() {
+    let Some(mut held) = lock_all() else {
+        return;
+    };
+    let Held { snapshots, raw, .. } = &mut held;
+    let mut left = SNAPSHOT_LIMIT;
+    let arenas = raw.arenas().filter(|arena| !arena.segment().is_inherited() && !arena.is_empty());
+    for (snapshot, arena) in snapshots.iter_mut().zip(arenas) {
+        if arena.used() > left {
+            continue;
+        }
+        let (Some(first), Some(last)) = (arena.used_ranges().next(), arena.used_ranges().last()) else {
+            continue;
+        };
+        let (target, size) = (first.start, last.end - first.start);
+        // No room for it: the child does with a private mapping.
+        let Some(copy) = anonymous(ptr::null_mut(), size, 0) else {
+            continue;
+        };
+        for range in arena.used_ranges() {
+            // SAFETY: both ranges are mapped and apart. Other processes may store meanwhile, as they may while a fork copies page tables;
+            // memcpy makes no assumption about the bytes.
+            unsafe { libc::memcpy((copy + (range.start - target)) as *mut _, range.start as *const _, range.len()) };
+        }
+        left -= arena.used();
+        *snapshot = Snapshot { base: arena.segment().base(), target, copy, size };
+    }
+    // SAFETY: see `Stash`.
+    unsafe { *STASH.0.get() = Some(held) };
+}
+
+extern "C" fn in_parent() {
+    // SAFETY: see `Stash`. `None` after a refused `prepare`: then this thread's interrupted call holds a lock that any other thread's
+    // stash would need.
+    let Some(held) = (unsafe { (*STASH.0.get()).take() }) else {
+        return;
+    };
+    for snapshot in held.snapshots.iter().filter(|snapshot| snapshot.base != 0) {
+        // SAFETY: mapped in `prepare`, used by nobody here.
+        unsafe { libc::munmap(snapshot.copy as *mut _, snapshot.size) };
+    }
+}
+
+/// Async-signal-safe: system calls, and reading what the parent had locked.
+extern "C" fn in_child() {
+    // SAFETY: as in `in_parent`.
+    let Some(mut held) = (unsafe { (*STASH.0.get()).take() }) else {
+        return;
+    };
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    let Held { snapshots, table, .. } = &mut held;
+    for (&base, region) in table.regions.iter_mut().filter(|(_, region)| !region.inherited) {
+        let size = region.end - base;
+        match region.role {
+            Role::Own { fd, identity } => {
+                let is_ours = Identity::of(fd) == Some(identity);
+                let private = snapshots.iter().any(|snapshot| snapshot.base == base && snapshot.put_in_place(size))
+                    || (is_ours && map_private(base, size, fd));
+                if !private {
+                    make_read_only(base, size);
+                }
+                if is_ours {
+                    // SAFETY: this process's copy of the descriptor; `inherited` keeps everybody else from using it.
+                    unsafe { libc::close(fd) };
+                }
+            }
+            Role::Peer => make_read_only(base, size),
+        }
+        region.inherited = true;
+    }
+}
+
+impl Snapshot {
+    /// Replaces the segment at `self.base` by the copy and, around it, empty memory.
+    fn put_in_place(&self, whole: usize) -> bool {
+        if anonymous(self.base as *mut _, whole, libc::MAP_FIXED).is_none() {
+            return false;
+        }
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: moves a mapping that is this snapshot's own over memory that was mapped for it just now.
+        let moved = unsafe { libc::mremap(self.copy as *mut _, self.size, self.size, flags, self.target as *mut libc::c_void) };
+        if moved == libc::MAP_FAILED {
+            // Too many mappings, say. mremap may have removed the target before it failed.
+            if anonymous(self.target as *mut _, self.size, libc::MAP_FIXED).is_none() {
+                return false;
+            }
+            // SAFETY: both mapped, apart, and private to this process.
+            unsafe { libc::memcpy(self.target as *mut _, self.copy as *const _, self.size) };
+        }
+        true
+    }
+}
+
+/// Private memory that reads as zero. With MAP_FIXED in `flags`, in place of whatever was at `address`.
+fn anonymous(address: *mut libc::c_void, size: usize, flags: libc::c_int) -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | flags;
+    // SAFETY: a new mapping; callers name only addresses that are theirs to replace.
+    let base = unsafe { libc::mmap(address, size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    (base != libc::MAP_FAILED).then_some(base as usize)
+}
+
+fn map_private(base: usize, size: usize, fd: libc::c_int) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: replaces a segment by a private mapping of the same file, at the same size.
+    unsafe { libc::mmap(base as *mut _, size, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) != libc::MAP_FAILED }
+}
+
+fn make_read_only(base: usize, size: usize) {
+    // SAFETY: a whole segment of which this process is no longer a user.
+    unsafe {
+        if libc::mprotect(base as *mut _, size, libc::PROT_READ) != 0 {
+            libc::munmap(base as *mut _, size);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What is mapped in this process: its own segments and those of peers. Finds a segment by address and by name, and maps a peer's.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use super::error::{MemoryError, errno};
+use super::fork;
+use super::lock::Lock;
+use super::segment::{Header, Identity, Kind, Mapped, SEALS, Segment, SegmentName, page};
+
+/// Where memory lies, told to peers: they [`map`] the segment and look at the offset.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// The segment.
+    pub segment: SegmentName,
+    /// Distance from the segment's first byte.
+    pub offset: u64,
+}
+
+const _: () = assert!(size_of::<Location>() == size_of::<SegmentName>() + 8);
+
+/// A segment, mapped in this process. Stays mapped as long as somebody holds it.
+pub struct Mapping {
+    base: usize,
+    name: SegmentName,
+    backing: Backing,
+}
+
+enum Backing {
+    /// Keeps the segment alive.
+    Own(#[expect(dead_code, reason = "held, never read")] Arc<Segment>),
+    Peer(ManuallyDrop<Mapped>),
+}
+
+/// What lies at a range of addresses.
+pub(super) struct Region {
+    pub(super) end: usize,
+    pub(super) name: SegmentName,
+    pub(super) role: Role,
+    /// Taken over by `fork` from a parent: private memory, of no meaning to peers.
+    pub(super) inherited: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Role {
+    Own { fd: RawFd, identity: Identity },
+    Peer,
+}
+
+/// Never drop the last `Arc` of a segment or mapping while inside: their ends enter here too.
+pub(super) struct Table {
+    /// By first address.
+    pub(super) regions: BTreeMap<usize, Region>,
+    own: BTreeMap<[u8; 16], Weak<Segment>>,
+    peers: BTreeMap<[u8; 16], Weak<Mapping>>,
+    /// Arenas of peers, kept mapped between windows: the next one made there maps nothing and faults nothing in.
+    kept: Vec<Arc<Mapping>>,
+    /// That of the process which filled `own`, `peers` and `kept`.
+    generation: u32,
+}
+
+pub(super) static TABLE: Lock<Table> =
+    Lock::new(Table { regions: BTreeMap::new(), own: BTreeMap::new(), peers: BTreeMap::new(), kept: Vec::new(), generation: 0 });
+
+/// Where `[address, address + size)` lies, if one segment that this process has mapped, its own or a peer's, contains all of it.
+pub fn locate(address: *const u8, size: usize) -> Option<Location> {
+    let (start, end) = (address as usize, (address as usize).checked_add(size)?);
+    let table = TABLE.enter()?;
+    let (&base, region) = table.regions.range(..=start).next_back()?;
+    let inside = start >= base + page() && end <= region.end && start < region.end;
+    (inside && !region.inherited).then(|| Location { segment: region.name, offset: (start - base) as u64 })
+}
+
+/// Maps a peer's segment, or finds it mapped already; a segment of this process answers with the mapping that it has.
+pub fn map(name: &SegmentName) -> Result<Arc<Mapping>, MemoryError> {
+    fork::watch()?;
+    let mut table = TABLE.enter().ok_or(MemoryError::Reentered)?;
+    table.disown_inherited();
+    if let Some(segment) = table.own.get(&name.token).and_then(Weak::upgrade) {
+        drop(table);
+        let mapping = Mapping { base: segment.base(), name: *segment.name(), backing: Backing::Own(segment) };
+        return if mapping.name == *name { Ok(Arc::new(mapping)) } else { Err(MemoryError::NotShared { pid: name.pid }) };
+    }
+    if let Some(mapping) = table.peers.get(&name.token).and_then(Weak::upgrade) {
+        drop(table);
+        return if mapping.name == *name { Ok(mapping) } else { Err(MemoryError::NotShared { pid: name.pid }) };
+    }
+    let retired = table.take_retired();
+    let mapping = open(name).map(|(memory, kind)| {
+        let (base, end) = (memory.base, memory.base + memory.size);
+        let mapping = Arc::new(Mapping { base, name: *name, backing: Backing::Peer(ManuallyDrop::new(memory)) });
+        table.regions.insert(base, Region { end, name: *name, role: Role::Peer, inherited: false });
+        table.peers.insert(name.token, Arc::downgrade(&mapping));
+        if kind == Kind::Arena {
+            table.kept.push(Arc::clone(&mapping));
+        }
+        mapping
+    });
+    drop(table);
+    drop(retired);
+    mapping
+}
+
+impl Mapping {
+    /// The address of `[offset, offset + size)` of the segment in this process; `None` if it does not lie in the segment's data.
+    pub fn at(&self, offset: u64, size: u64) -> Option<NonNull<u8>> {
+        let inside = offset >= page() as u64 && offset.checked_add(size)? <= self.name.size;
+        if inside { NonNull::new((self.base + offset as usize) as *mut u8) } else { None }
+    }
+
+    /// The segment's name.
+    pub fn name(&self) -> &SegmentName {
+        &self.name
+    }
+
+    /// Whether the segment is this process's own.
+    pub fn is_own(&self) -> bool {
+        matches!(self.backing, Backing::Own(_))
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        let Backing::Peer(memory) = &mut self.backing else {
+            return;
+        };
+        // Refused: better mapped for ever than unmapped behind the table's back, which the next fork goes by.
+        let Some(mut table) = TABLE.enter() else {
+            return;
+        };
+        table.regions.remove(&self.base);
+        // Another thread may have mapped the segment anew since the last Arc went.
+        if table.peers.get(&self.name.token).is_some_and(|mapping| mapping.strong_count() == 0) {
+            table.peers.remove(&self.name.token);
+        }
+        // SAFETY: the last user has gone, and `memory` is not touched again.
+        unsafe { ManuallyDrop::drop(memory) };
+    }
+}
+
+impl Table {
+    /// In a forked child, forgets what it cannot share any more. What is dropped here runs no end of a segment or mapping.
+    fn disown_inherited(&mut self) {
+        if self.generation != fork::generation() {
+            self.generation = fork::generation();
+            self.own.clear();
+            self.peers.clear();
+            std::mem::forget(std::mem::take(&mut self.kept));
+        }
+    }
+
+    /// Takes out the kept arenas that nobody uses and whose owners have given them up. To be dropped outside.
+    fn take_retired(&mut self) -> Vec<Arc<Mapping>> {
+        let idle = |mapping: &mut Arc<Mapping>| {
+            // SAFETY: a segment is mapped at a mapping's base as long as the mapping lives.
+            Arc::strong_count(mapping) == 1 && unsafe { Header::retired(mapping.base) }.load(Ordering::Acquire) != 0
+        };
+        self.kept.extract_if(.., idle).collect()
+    }
+}
+
+/// Puts a new segment of this process on the table.
+pub(super) fn enlist(segment: &Arc<Segment>) -> Result<(), MemoryError> {
+    let mut table = TABLE.enter().ok_or(MemoryError::Reentered)?;
+    table.disown_inherited();
+    let (fd, identity) = segment.descriptor();
+    let region = Region {
+        end: segment.base() + segment.size(),
+        name: *segment.name(),
+        role: Role::Own { fd, identity },
+        inherited: false,
+    };
+    table.regions.insert(segment.base(), region);
+    table.own.insert(segment.name().token, Arc::downgrade(segment));
+    Ok(())
+}
+
+/// Takes a segment off the table, before it is unmapped; false if the table is out of reach and the segment has to stay.
+pub(super) fn delist(segment: &Segment) -> bool {
+    let Some(mut table) = TABLE.enter() else {
+        return false;
+    };
+    table.regions.remove(&segment.base());
+    table.own.remove(&segment.name().token);
+    true
+}
+
+fn open(name: &SegmentName) -> Result<(Mapped, Kind), MemoryError> {
+    let not_shared = MemoryError::NotShared { pid: name.pid };
+    let size = usize::try_from(name.size).map_err(|_| not_shared)?;
+    let path = CString::new(format!("/proc/{}/fd/{}", name.pid, name.fd)).map_err(|_| not_shared)?;
+    // The descriptor may be anything if the peer numbers its processes differently; NONBLOCK: opening a pipe must not wait.
+    // SAFETY: a terminated path.
+    let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY) };
+    if fd < 0 {
+        return Err(match errno() {
+            error @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM) => MemoryError::of_errno("open", name.size, error),
+            error => MemoryError::Unreachable { pid: name.pid, errno: error },
+        });
+    }
+    // SAFETY: a new descriptor that nobody else owns.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    // Only a file that cannot become shorter may be mapped: anything else could end in SIGBUS.
+    // SAFETY: plain calls on a descriptor; the size is asked by seeking, which a mapping does not mind.
+    let (seals, length) =
+        unsafe { (libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS), libc::lseek(fd.as_raw_fd(), 0, libc::SEEK_END)) };
+    if seals & SEALS != SEALS || seals < 0 || u64::try_from(length) != Ok(name.size) || size < 2 * page() {
+        return Err(not_shared);
+    }
+    let memory = Mapped::shared(fd.as_raw_fd(), size)?;
+    // SAFETY: mapped, and at least a page long.
+    let kind = unsafe { Header::check(memory.base, name) }.ok_or(not_shared)?;
+    Ok((memory, kind))
+}

@@ -1,0 +1,30 @@
+//! Blocks known by their address alone, for `MPI_Alloc_mem` and `MPI_Free_mem`.
+
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+
+use super::RAW;
+use super::error::MemoryError;
+use super::heap::Block;
+use super::lock::Lock;
+
+pub(super) type Blocks = BTreeMap<usize, Block>;
+
+pub(super) static BLOCKS: Lock<Blocks> = Lock::new(BTreeMap::new());
+
+/// Memory of `size` bytes at a multiple of `align` (at least 64) that belongs to the caller until [`free_raw`]. Peers map it where
+/// [`locate`](super::locate) says it lies.
+pub fn allocate_raw(size: usize, align: usize) -> Result<NonNull<u8>, MemoryError> {
+    let block = RAW.allocate(size, align)?;
+    let address = block.address();
+    // Dropped outside should the table refuse it.
+    let mut blocks = BLOCKS.enter().ok_or(MemoryError::Reentered)?;
+    blocks.insert(address.as_ptr() as usize, block);
+    Ok(address)
+}
+
+/// Frees what [`allocate_raw`] returned; false, and nothing done, if `address` is not exactly such a block's.
+pub fn free_raw(address: *const u8) -> bool {
+    let block = BLOCKS.enter().and_then(|mut blocks| blocks.remove(&(address as usize)));
+    block.is_some()
+}
