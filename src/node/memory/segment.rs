@@ -188,14 +188,7 @@ impl Segment {
         reserve(fd.as_raw_fd(), 0, page())?;
         let memory = Mapped::shared(fd.as_raw_fd(), whole)?;
         let name = SegmentName { pid: std::process::id(), fd: fd.as_raw_fd(), size: whole as u64, token: token()? };
-        let header = Header {
-            magic: MAGIC,
-            version: VERSION,
-            kind: kind as u32,
-            size: name.size,
-            token: name.token,
-            retired: AtomicU32::new(0),
-        };
+        let header = Header { magic: MAGIC, version: VERSION, kind: kind as u32, size: name.size, token: name.token, retired: 0 };
         // SAFETY: the first page is mapped, writable, aligned, and known to nobody else yet.
         unsafe { (memory.base as *mut Header).write(header) };
         let identity = Identity::of(fd.as_raw_fd()).ok_or_else(|| MemoryError::of_call("fstat", whole as u64))?;
