@@ -4,3 +4,7 @@
 //! of one node share); `window`; `rma` and `sync`. What is preloaded lives in `component/`.
 
 pub mod base;
+
+#[cfg(feature = "mpi")]
+pub mod host;
+pub mod node;
