@@ -1,0 +1,43 @@
+//! C programs of `tests/programs`, compiled once per host and content.
+
+use super::{Host, root};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const FLAGS: [&str; 7] = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"];
+
+/// The executable of `tests/programs/NAME.c` for a host. Test processes run side by side, so each compiles to a name of its own
+/// and renames: whoever comes second replaces a file by its equal.
+pub(super) fn program(host: Host, name: &str) -> PathBuf {
+    let sources = root().join("tests/programs");
+    let source = sources.join(name).with_extension("c");
+    let text = fs::read(&source).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+    let mut key = DefaultHasher::new();
+    (text, FLAGS).hash(&mut key);
+    let mut headers: Vec<_> = fs::read_dir(&sources)
+        .expect("the directory of the programs")
+        .map(|entry| entry.expect("an entry of that directory").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h"))
+        .collect();
+    headers.sort();
+    for header in headers {
+        fs::read(&header).unwrap_or_else(|error| panic!("{}: {error}", header.display())).hash(&mut key);
+    }
+    let directory = root().join("target/tests").join(host.suffix());
+    let executable = directory.join(format!("{name}-{:016x}", key.finish()));
+    if executable.is_file() {
+        return executable;
+    }
+    fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let own = directory.join(format!("{name}.{}.{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed)));
+    let mut command = Command::new(host.compiler());
+    command.args(FLAGS).arg("-o").arg(&own).arg(&source).args(["-ldl", "-lm"]);
+    let output = command.output().unwrap_or_else(|error| panic!("{}: {error}", host.compiler()));
+    assert!(output.status.success(), "{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    fs::rename(&own, &executable).unwrap_or_else(|error| panic!("{}: {error}", executable.display()));
+    executable
+}
