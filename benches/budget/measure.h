@@ -1,0 +1,47 @@
+/* The clock, and the rounds in which ours and the reference alternate within the same two processes. */
+#ifndef TRANSOM_BENCHES_MEASURE_H
+#define TRANSOM_BENCHES_MEASURE_H
+
+#include <stdint.h>
+
+enum { NANOSECONDS_A_ROUND = 20 * 1000 * 1000 };
+
+struct session {
+    int rank;         /* 0: origin, and the clock; 1: target */
+    int rounds;
+    double empty;     /* ns that a pass of a loop with nothing in it takes */
+};
+
+/* `count` passes of what is measured. */
+typedef void loop(void *context, long count);
+
+/* For the body of a loop: nothing of it may be moved to another pass, merged with it or dropped. */
+#define KEEP_PASS() __asm__ volatile("" ::: "memory")
+
+enum participants { ORIGIN_ALONE, BOTH_RANKS };
+
+struct side {
+    const char *label;
+    loop *run;
+    void *context;
+};
+
+int64_t nanoseconds_now(void);
+
+double empty_pass(void);
+
+/* Passes that fill a round. With BOTH_RANKS both call it, and both get the same. */
+long passes_for_a_round(enum participants participants, const struct side *side);
+
+/* ns of one pass, the empty loop subtracted. */
+double timed_pass(const struct session *session, const struct side *side, long passes);
+
+/* Warms up, then runs the session's rounds, each with all sides, in turn from the front and from the back; rank 0 prints each
+ * figure. `bytes_a_pass` > 0 asks for a bandwidth. */
+void alternate(const struct session *session, enum participants participants, const char *name, const struct side *sides,
+               int count, double bytes_a_pass);
+
+/* One figure, as the runner reads it: name, side, unit and value with tabs between. */
+void print_figure(const char *name, const char *side, const char *unit, double value);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * The reference of every figure: what the two ranks can do on a plain shared mapping, with no MPI in between.
+ */
+#ifndef TRANSOM_BENCHES_RAW_H
+#define TRANSOM_BENCHES_RAW_H
+
+#include <sched.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a waiting rank writes never shares a line, nor a pair of lines that is fetched together, with what its peer writes. */
+enum { APART = 128, RANKS = 2, SPINS_BEFORE_YIELD = 1 << 16 };
+
+struct raw {
+    alignas(APART) atomic_int lock;
+    alignas(APART) atomic_int arrived;
+    alignas(APART) atomic_int sense;
+    alignas(4096) char data[];
+};
+
+/* Rank 1's memory, mapped by both ranks, zero, with room for `bytes` of data. Nothing of it has a name, so nothing is left behind
+ * whatever happens. Aborts the job with a message when it cannot be had. */
+struct raw *raw_map(int rank, size_t bytes);
+
+void raw_unmap(struct raw *raw, size_t bytes);
+
+static inline void raw_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Sense-reversing barrier. It spins, and yields only after far longer than a peer with a core of its own takes. */
+static inline void raw_barrier(struct raw *raw, int *sense)
+{
+    int mine = *sense = !*sense;
+    /* acq_rel: what either rank wrote before it arrived is seen by both after they leave. */
+    if (atomic_fetch_add_explicit(&raw->arrived, 1, memory_order_acq_rel) == RANKS - 1) {
+        atomic_store_explicit(&raw->arrived, 0, memory_order_relaxed);
+        atomic_store_explicit(&raw->sense, mine, memory_order_release);
+        return;
+    }
+    for (int spins = 0; atomic_load_explicit(&raw->sense, memory_order_acquire) != mine; spins++) {
+        raw_pause();
+        if (spins > SPINS_BEFORE_YIELD)
+            sched_yield();
+    }
+}
+
+static inline void raw_lock(struct raw *raw)
+{
+    int unlocked = 0;
+    while (!atomic_compare_exchange_weak_explicit(&raw->lock, &unlocked, 1, memory_order_acquire, memory_order_relaxed)) {
+        unlocked = 0;
+        raw_pause();
+    }
+}
+
+static inline void raw_unlock(struct raw *raw)
+{
+    atomic_store_explicit(&raw->lock, 0, memory_order_release);
+}
+
+#endif
