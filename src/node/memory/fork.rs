@@ -202,3 +202,217 @@ fn make_read_only(base: usize, size: usize) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::super::segment::page;
+    use super::super::testing::{await_signal, fork, in_child, load, receive, send, signal, store};
+    use super::super::{Block, allocate, allocate_raw, free_raw, locate, map};
+    use super::*;
+
+    fn first(block: &Block) -> *mut u8 {
+        block.address().as_ptr()
+    }
+
+    #[test]
+    fn a_childs_stores_stay_its_own() {
+        let raw = allocate_raw(10_000, 64).unwrap().as_ptr();
+        let (small, large) = (allocate(100, 64).unwrap(), allocate(65 << 20, 64).unwrap());
+        let places = [raw, first(&small), first(&large)];
+        places.iter().for_each(|&place| store(place, 1));
+        in_child(|| {
+            for place in places {
+                assert_eq!(load(place), 1);
+                store(place, 2);
+                assert_eq!(load(place), 2);
+                assert_eq!(locate(place, 1), None, "private memory is nothing to tell peers of");
+            }
+        });
+        places.iter().for_each(|&place| assert_eq!(load(place), 1));
+        assert!(free_raw(raw));
+    }
+
+    #[test]
+    fn a_child_has_a_snapshot_of_raw_memory() {
+        let sizes = [64, 3000, 100_000, 3 << 20];
+        let blocks = sizes.map(|size| (allocate_raw(size, 64).unwrap().as_ptr(), size));
+        // SAFETY: the blocks are this test's own.
+        let fill = |value| blocks.iter().for_each(|&(block, size)| unsafe { block.write_bytes(value, size) });
+        fill(1);
+        let mut child = fork(|stream| {
+            await_signal(stream);
+            for (block, size) in blocks {
+                assert!((0..size).all(|at| load(block.wrapping_add(at)) == 1), "of {size} bytes");
+            }
+        });
+        fill(2);
+        signal(&mut child.stream);
+        child.join();
+        // A block that peers know by name is a snapshot all the same.
+        assert!(blocks.iter().all(|&(block, _)| locate(block, 1).is_some() && free_raw(block)));
+    }
+
+    #[test]
+    fn beyond_the_limit_the_childs_stores_are_still_its_own() {
+        in_child(|| {
+            // Two that fit and one that does not any more.
+            let blocks = [0; 3].map(|_| allocate_raw(30 << 20, 64).unwrap().as_ptr());
+            blocks.iter().for_each(|&block| store(block, 1));
+            in_child(|| {
+                for block in blocks {
+                    assert_eq!(load(block), 1);
+                    store(block, 2);
+                }
+            });
+            blocks.iter().for_each(|&block| assert_eq!(load(block), 1));
+        });
+    }
+
+    #[test]
+    fn a_child_reads_a_peers_memory_but_cannot_store_there() {
+        let mut peer = fork(|stream| {
+            let block = allocate(100, 64).unwrap();
+            store(first(&block), 1);
+            send(stream, block.location());
+            await_signal(stream);
+            assert_eq!(load(first(&block)), 1);
+        });
+        let location = receive(&mut peer.stream);
+        let mapping = map(&location.segment).unwrap();
+        let there = mapping.at(location.offset, 100).unwrap().as_ptr();
+        let mut child = fork(|_| {
+            assert_eq!(load(there), 1);
+            store(there, 2);
+        });
+        let status = child.wait();
+        assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV, "{status:x}");
+        // Not spoilt for this process, nor for a child that maps it for itself.
+        in_child(|| store(map(&location.segment).unwrap().at(location.offset, 100).unwrap().as_ptr(), 3));
+        assert_eq!(load(there), 3);
+        store(there, 1);
+        signal(&mut peer.stream);
+        peer.join();
+    }
+
+    #[test]
+    fn a_child_has_shared_memory_of_its_own() {
+        let before = allocate(5000, 64).unwrap();
+        let raw = allocate_raw(5000, 64).unwrap().as_ptr();
+        store(first(&before), 1);
+        let mut child = fork(|stream| {
+            let own = allocate(5000, 64).unwrap();
+            assert_ne!(own.location().segment, before.location().segment);
+            assert_eq!(own.location().segment.pid, std::process::id());
+            send(stream, own.location());
+            await_signal(stream);
+            assert_eq!(load(first(&own)), 9);
+            // Freeing what was inherited is allowed and is nothing to the parent.
+            assert!(free_raw(raw) && !free_raw(raw));
+            let again = allocate_raw(5000, 64).unwrap();
+            assert_ne!(again.as_ptr(), raw);
+            drop(before);
+        });
+        let location = receive(&mut child.stream);
+        store(map(&location.segment).unwrap().at(location.offset, 5000).unwrap().as_ptr(), 9);
+        signal(&mut child.stream);
+        child.join();
+    }
+
+    #[test]
+    fn a_child_frees_nothing_of_its_parents() {
+        in_child(|| {
+            let block = allocate(48 << 20, 64).unwrap();
+            let large = allocate(65 << 20, 64).unwrap();
+            store(first(&block), 1);
+            store(first(&large), 1);
+            let fds = [block.location(), large.location()].map(|location| location.segment.fd);
+            let mut blocks = Some((block, large));
+            in_child(|| {
+                for fd in fds {
+                    assert!(Identity::of(fd).is_none(), "a child holds no descriptor of its parent's segments");
+                }
+                drop(blocks.take());
+            });
+            let (block, large) = blocks.expect("the child had a copy");
+            assert_eq!((load(first(&block)), load(first(&large))), (1, 1));
+        });
+    }
+
+    #[test]
+    fn grandchildren_have_ordinary_memory() {
+        let raw = allocate_raw(5000, 64).unwrap().as_ptr();
+        store(raw, 1);
+        in_child(|| {
+            store(raw, 2);
+            in_child(|| {
+                assert_eq!(load(raw), 2);
+                store(raw, 3);
+            });
+            assert_eq!(load(raw), 2);
+        });
+        assert_eq!(load(raw), 1);
+        assert!(free_raw(raw));
+    }
+
+    #[test]
+    fn forks_and_allocations_of_other_threads_go_together() {
+        in_child(|| {
+            let stop = AtomicBool::new(false);
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        let raw = allocate_raw(10_000, 64).unwrap();
+                        drop(allocate(100, 64).unwrap());
+                        assert!(free_raw(raw.as_ptr()));
+                    }
+                });
+                for _ in 0..50 {
+                    in_child(|| {
+                        let raw = allocate_raw(10_000, 64).unwrap();
+                        store(raw.as_ptr(), 1);
+                        assert!(free_raw(raw.as_ptr()));
+                    });
+                }
+                stop.store(true, Ordering::Relaxed);
+            });
+        });
+    }
+
+    /// A child that runs another program is made without handlers: here they would wait for the lock that this thread holds.
+    #[test]
+    fn starting_a_program_costs_nothing() {
+        allocate(64, 64).unwrap();
+        let table = TABLE.enter().unwrap();
+        let (done, finished) = mpsc::channel();
+        std::thread::spawn(move || done.send(std::process::Command::new("true").status().is_ok_and(|status| status.success())));
+        let result = finished.recv_timeout(Duration::from_secs(20));
+        drop(table);
+        assert_eq!(result, Ok(true));
+    }
+
+    /// As in a signal handler that interrupted one of our calls: no deadlock, and the room goes on.
+    #[test]
+    fn a_fork_from_within_does_not_wait_for_itself() {
+        allocate(64, 64).unwrap();
+        let table = TABLE.enter().unwrap();
+        in_child(|| ());
+        drop(table);
+        assert_eq!(allocate(64, 64).map(|block| block.size()), Ok(64));
+    }
+
+    #[test]
+    fn a_snapshot_takes_the_arenas_place() {
+        in_child(|| {
+            let whole = anonymous(ptr::null_mut(), 4 * page(), 0).unwrap();
+            let copy = anonymous(ptr::null_mut(), 2 * page(), 0).unwrap();
+            store(copy as *mut u8, 7);
+            let snapshot = Snapshot { base: whole, target: whole + page(), copy, size: 2 * page() };
+            assert!(snapshot.put_in_place(4 * page()));
+            assert_eq!([0, page(), 2 * page()].map(|at| load((whole + at) as *const u8)), [0, 7, 0]);
+        });
+    }
+}

@@ -218,3 +218,174 @@ fn open(name: &SegmentName) -> Result<(Mapped, Kind), MemoryError> {
     let kind = unsafe { Header::check(memory.base, name) }.ok_or(not_shared)?;
     Ok((memory, kind))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{
+        await_signal, fork as fork_child, in_child, is_mapped, load, mappings, receive, send, signal, store,
+    };
+    use super::super::{allocate, allocate_raw, free_raw};
+    use super::*;
+
+    #[test]
+    fn an_own_segment_answers_with_its_own_mapping() {
+        let block = allocate(1000, 64).unwrap();
+        let location = block.location();
+        let mapping = map(&location.segment).unwrap();
+        assert!(mapping.is_own());
+        assert_eq!(mapping.at(location.offset, 1000), Some(block.address()));
+    }
+
+    #[test]
+    fn what_a_process_stores_in_a_peers_block_the_peer_sees() {
+        let block = allocate(100_000, 64).unwrap();
+        let location = block.location();
+        let last = block.address().as_ptr().wrapping_add(99_999);
+        store(last, 1);
+        let mut child = fork_child(|stream| {
+            // Here a stranger: the block that was inherited is a private copy.
+            let mapping = map(&location.segment).unwrap();
+            assert!(!mapping.is_own());
+            let there = mapping.at(location.offset, 100_000).unwrap().as_ptr();
+            assert_ne!(there, block.address().as_ptr());
+            assert_eq!(load(there.wrapping_add(99_999)), 1);
+            store(there.wrapping_add(99_999), 2);
+            signal(stream);
+            await_signal(stream);
+            assert_eq!(load(there), 3);
+            // Other windows may be made on it: it lies in the peer's segment.
+            assert_eq!(locate(there, 100_000), Some(location));
+        });
+        await_signal(&mut child.stream);
+        assert_eq!(load(last), 2);
+        store(block.address().as_ptr(), 3);
+        signal(&mut child.stream);
+        child.join();
+    }
+
+    #[test]
+    fn a_peers_block_is_unmapped_with_its_last_user() {
+        let mut child = fork_child(|stream| {
+            let block = allocate(65 << 20, 64).unwrap();
+            send(stream, block.location());
+            await_signal(stream);
+        });
+        let location = receive(&mut child.stream);
+        let mapping = map(&location.segment).unwrap();
+        let base = mapping.at(location.offset, 1).unwrap().as_ptr() as usize - location.offset as usize;
+        assert!(Arc::ptr_eq(&mapping, &map(&location.segment).unwrap()), "mapped once");
+        assert!(is_mapped(base));
+        let address = mapping.at(location.offset, 1).unwrap().as_ptr();
+        drop(mapping);
+        assert!(!is_mapped(base));
+        assert_eq!(locate(address, 1), None);
+        let again = map(&location.segment).unwrap();
+        signal(&mut child.stream);
+        child.join();
+        // The memory outlives its owner for as long as somebody uses it.
+        store(again.at(location.offset, 1).unwrap().as_ptr(), 1);
+    }
+
+    #[test]
+    fn a_peers_arena_stays_mapped_until_it_is_given_up() {
+        let mut owner = fork_child(|stream| {
+            let arena = Segment::create(1 << 20, Kind::Arena).unwrap();
+            send(stream, Location { segment: *arena.name(), offset: page() as u64 });
+            await_signal(stream);
+            drop(arena);
+            let other = Segment::create(1 << 20, Kind::Block).unwrap();
+            send(stream, Location { segment: *other.name(), offset: page() as u64 });
+            await_signal(stream);
+        });
+        let arena = receive(&mut owner.stream);
+        // The user of both is a process of its own: other tests map things too.
+        let (stream, pid) = (&mut owner.stream, arena.segment.pid);
+        let mut user = fork_child(|_| {
+            let address = map(&arena.segment).unwrap().at(arena.offset, 1).unwrap();
+            assert_eq!(locate(address.as_ptr(), 1), Some(arena), "kept");
+            assert_eq!(map(&arena.segment).unwrap().at(arena.offset, 1), Some(address));
+            let before = mappings();
+            signal(stream);
+            let other = receive(stream);
+            assert_eq!(other.segment.pid, pid);
+            let _other = map(&other.segment).unwrap();
+            assert_eq!(locate(address.as_ptr(), 1), None, "given up by its owner");
+            assert_eq!(mappings(), before);
+            signal(stream);
+        });
+        let status = user.wait();
+        owner.join();
+        assert_eq!(status, 0);
+    }
+
+    #[test]
+    fn only_the_segment_that_was_named_is_mapped() {
+        let segment = Segment::create(1 << 20, Kind::Block).unwrap();
+        let name = *segment.name();
+        in_child(|| {
+            let before = mappings();
+            let mut token = name.token;
+            token[15] ^= 1;
+            let mut pipe = [0; 2];
+            // SAFETY: `pipe` has room for two descriptors.
+            assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
+            let pid = std::process::id();
+            let wrong = [
+                SegmentName { token, ..name },
+                SegmentName { size: name.size - page() as u64, ..name },
+                SegmentName { size: u64::MAX, ..name },
+                SegmentName { pid, fd: 0, ..name },
+                SegmentName { pid, fd: pipe[0], ..name },
+            ];
+            for wrong in wrong {
+                assert_eq!(map(&wrong).err(), Some(MemoryError::NotShared { pid: wrong.pid }), "{wrong:?}");
+            }
+            for gone in [SegmentName { pid: 0x7fff_ffff, ..name }, SegmentName { fd: 19_999, ..name }] {
+                assert!(matches!(map(&gone), Err(MemoryError::Unreachable { errno: libc::ENOENT, .. })));
+            }
+            assert_eq!(mappings(), before);
+            assert!(map(&name).is_ok());
+        });
+    }
+
+    #[test]
+    fn a_place_outside_the_data_has_no_address() {
+        let segment = Segment::create(2 * page(), Kind::Block).unwrap();
+        let mapping = map(segment.name()).unwrap();
+        let (first, end) = (page() as u64, segment.size() as u64);
+        assert!(mapping.at(first, end - first).is_some());
+        assert!(mapping.at(end, 0).is_some());
+        for (offset, size) in [(0, 1), (first - 1, 2), (first, end - first + 1), (end, 1), (u64::MAX, 1), (first, u64::MAX)] {
+            assert_eq!(mapping.at(offset, size), None, "{offset} {size}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_located_if_one_segment_holds_all_of_it() {
+        let segment = Segment::create(4 * page(), Kind::Block).unwrap();
+        let at = |offset: usize| segment.base().wrapping_add(offset) as *const u8;
+        let end = segment.size();
+        let found = |offset: usize| Some(Location { segment: *segment.name(), offset: offset as u64 });
+        assert_eq!(locate(at(page()), end - page()), found(page()));
+        assert_eq!(locate(at(end - 1), 1), found(end - 1));
+        assert_eq!(locate(at(end - 1), 0), found(end - 1));
+        assert_eq!(locate(at(0), 8), None, "the header is no data");
+        assert_eq!(locate(at(end - 1), 2), None);
+        assert_eq!(locate(at(page()), usize::MAX), None);
+        let mine = Box::new(0u64);
+        assert_eq!(locate((&raw const *mine).cast(), 8), None);
+        assert_eq!(locate(std::ptr::null(), 0), None);
+    }
+
+    #[test]
+    fn raw_memory_is_freed_by_its_first_address_only() {
+        let address = allocate_raw(1000, 64).unwrap().as_ptr();
+        assert!(locate(address, 1000).is_some());
+        assert!(!free_raw(address.wrapping_add(64)));
+        let block = allocate(64, 64).unwrap();
+        assert!(!free_raw(block.address().as_ptr()), "a window's memory is not raw memory");
+        assert!(free_raw(address));
+        assert!(!free_raw(address));
+        assert!(!free_raw(std::ptr::null()));
+    }
+}

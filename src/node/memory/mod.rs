@@ -29,6 +29,7 @@
 mod arena;
 mod error;
 mod fork;
+mod headroom;
 mod heap;
 mod lock;
 mod mapped;
@@ -36,6 +37,8 @@ mod pages;
 mod raw;
 mod segment;
 mod slab;
+#[cfg(test)]
+mod testing;
 
 pub use error::MemoryError;
 pub use heap::Block;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::error::{MemoryError, errno};
-use super::{fork, mapped};
+use super::{fork, headroom, mapped};
 
 const MAGIC: [u8; 8] = *b"transom\0";
 const VERSION: u32 = 1;
@@ -313,10 +313,19 @@ fn token() -> Result<[u8; 16], MemoryError> {
 
 /// In pieces: an interrupted `fallocate` undoes all it did, so with a profiler's timer running one large call might never end.
 fn reserve(fd: RawFd, offset: usize, size: usize) -> Result<(), MemoryError> {
-    const PIECE: usize = 4 << 20;
+    const PIECE: usize = 16 << 20;
+    let undo = |done| {
+        if done > 0 {
+            let _ = punch(fd, offset, done);
+        }
+    };
     let (mut done, mut piece) = (0, PIECE);
     while done < size {
         let length = piece.min(size - done);
+        if let Err(error) = headroom::check(length, size - done) {
+            undo(done);
+            return Err(error);
+        }
         // KEEP_SIZE: the segment has its size for good.
         // SAFETY: a plain call on a descriptor.
         let result =
@@ -327,9 +336,7 @@ fn reserve(fd: RawFd, offset: usize, size: usize) -> Result<(), MemoryError> {
             piece = (piece / 2).max(page());
         } else {
             let error = MemoryError::of_call("fallocate", size as u64);
-            if done > 0 {
-                let _ = punch(fd, offset, done);
-            }
+            undo(done);
             return Err(error);
         }
     }
@@ -346,5 +353,103 @@ fn punch(fd: RawFd, offset: usize, size: usize) -> Result<(), MemoryError> {
         if errno() != libc::EINTR {
             return Err(MemoryError::of_call("fallocate(PUNCH_HOLE)", size as u64));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{descriptors, in_child, is_mapped, limit, load, mappings, memory_of, store};
+    use super::*;
+
+    #[test]
+    fn a_segment_is_its_owners_alone_and_keeps_its_size() {
+        let segment = Segment::create(100_000, Kind::Block).unwrap();
+        let fd = segment.name().fd;
+        let mut facts = std::mem::MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: plain calls on a descriptor; `facts` is read after it was filled.
+        unsafe {
+            assert_eq!(libc::fstat(fd, facts.as_mut_ptr()), 0);
+            assert_eq!(facts.assume_init().st_mode & 0o777, 0o600);
+            assert_eq!(facts.assume_init().st_size as usize, 100_000usize.next_multiple_of(page()) + page());
+            assert_eq!(libc::fcntl(fd, libc::F_GETFD) & libc::FD_CLOEXEC, libc::FD_CLOEXEC);
+            for size in [0, page() as libc::off_t, 1 << 20] {
+                assert_eq!(libc::ftruncate(fd, size), -1);
+                assert_eq!(errno(), libc::EPERM);
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_taken_when_reserved_and_given_back_when_discarded() {
+        const SIZE: usize = 20 << 20;
+        let segment = Segment::create(SIZE, Kind::Arena).unwrap();
+        let fd = segment.name().fd;
+        assert_eq!(memory_of(fd), page() as u64);
+        segment.reserve(segment.data(), SIZE).unwrap();
+        assert_eq!(memory_of(fd), (SIZE + page()) as u64);
+        store((segment.data() + SIZE / 2) as *mut u8, 7);
+        segment.discard(segment.data(), SIZE).unwrap();
+        assert_eq!(memory_of(fd), page() as u64);
+        assert_eq!(load((segment.data() + SIZE / 2) as *const u8), 0);
+    }
+
+    #[test]
+    fn the_end_of_a_segment_leaves_nothing() {
+        in_child(|| {
+            let before = (descriptors(), mappings());
+            let segment = Segment::create(1 << 20, Kind::Block).unwrap();
+            let base = segment.base();
+            assert!(is_mapped(base));
+            assert_eq!((descriptors(), mappings()), (before.0 + 1, before.1 + 1));
+            drop(segment);
+            assert!(!is_mapped(base));
+            assert_eq!((descriptors(), mappings()), before);
+        });
+    }
+
+    #[test]
+    fn a_file_that_got_the_descriptors_number_is_not_touched() {
+        in_child(|| {
+            let segment = Segment::create(1 << 20, Kind::Arena).unwrap();
+            // As a program does that closes all descriptors and goes on opening files of its own.
+            let file = memfd(1 << 20).unwrap();
+            // SAFETY: plain calls on descriptors; the segment's own number is closed behind its back on purpose.
+            unsafe {
+                assert_eq!(libc::dup2(file.as_raw_fd(), segment.name().fd), segment.name().fd);
+                assert_eq!(libc::pwrite(file.as_raw_fd(), [7u8; 8192].as_ptr().cast(), 8192, 0), 8192);
+            }
+            let before = memory_of(file.as_raw_fd());
+            assert!(segment.discard(segment.data(), 1 << 20).is_err());
+            assert!(segment.reserve(segment.data(), 1 << 20).is_err());
+            let fd = segment.name().fd;
+            drop(segment);
+            assert_eq!(memory_of(file.as_raw_fd()), before);
+            assert!(Identity::of(fd).is_some(), "the program's descriptor was closed");
+        });
+    }
+
+    #[test]
+    fn at_each_limit_an_error_and_nothing_left_behind() {
+        const LIMIT: u64 = 64 << 30;
+        const SIZE: usize = 128 << 30;
+        in_child(|| drop(Segment::create(SIZE, Kind::Block).expect("without a limit")));
+        for (resource, word) in [(libc::RLIMIT_AS, "memory"), (libc::RLIMIT_FSIZE, "file size")] {
+            in_child(|| {
+                let before = (descriptors(), mappings());
+                limit(resource, LIMIT);
+                let error = Segment::create(SIZE, Kind::Block).err().expect("beyond the limit");
+                assert!(error.is_exhaustion() && error.to_string().contains(word), "{error}");
+                assert_eq!((descriptors(), mappings()), before);
+            });
+        }
+        in_child(|| {
+            let before = (descriptors(), mappings());
+            limit(libc::RLIMIT_NOFILE, 64);
+            let hogs: Vec<_> = std::iter::from_fn(|| std::net::UdpSocket::bind("127.0.0.1:0").ok()).collect();
+            let error = Segment::create(SIZE, Kind::Block).err().expect("no descriptor left");
+            drop(hogs);
+            assert!(error.is_exhaustion() && error.to_string().contains("files"), "{error}");
+            assert_eq!((descriptors(), mappings()), before);
+        });
     }
 }
