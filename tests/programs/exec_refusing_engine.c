@@ -1,0 +1,5 @@
+/* An engine object of another build. */
+int transom_engine_start(const void *shared) {
+    (void)shared;
+    return 1;
+}
