@@ -1,5 +1,9 @@
 //! What every room stands on: configuration, errors, statistics, the log, and the C tables that separately built objects share.
 //! Nothing here knows MPI, a mapping or a window.
 
+pub mod config;
+pub mod error;
 pub mod functions;
+pub mod log;
+pub mod stats;
 pub mod table;

@@ -1,0 +1,50 @@
+//! One function for each line of the list. Those that need no more than "ours or the host's" are made by the macros here.
+#![allow(non_snake_case)] // Entries are called what MPI calls them.
+
+mod attributes;
+mod creation;
+mod handlers;
+mod life;
+mod memory;
+mod operations;
+mod synchronization;
+
+pub(crate) use attributes::*;
+pub(crate) use creation::*;
+pub(crate) use handlers::*;
+pub(crate) use life::*;
+pub(crate) use memory::*;
+pub(crate) use operations::*;
+pub(crate) use synchronization::*;
+
+/// Calls the host's own function.
+macro_rules! forward {
+    ($name:ident($($argument:expr),* $(,)?)) => {
+        match transom::host::table::host().entry.$name {
+            // SAFETY: the application's own arguments, for which it answers to the host.
+            Some(function) => unsafe { function($($argument),*) },
+            None => crate::entries::missing(stringify!($name)),
+        }
+    };
+}
+pub(crate) use forward;
+
+/// The host has no such function (a `_c` form) and the call is not one that could be narrowed for it.
+#[cold]
+pub(crate) fn missing(call: &'static str) -> core::ffi::c_int {
+    use transom::base::error::{Class, Error};
+    crate::report::on_nothing(call, &Error::text(Class::UnsupportedOperation, "the host MPI has no such function"))
+}
+
+/// Serves a call on a window of ours, or passes it on.
+macro_rules! serve {
+    ($call:ident, $win:expr, |$window:ident| $work:expr, $otherwise:expr) => {
+        // SAFETY: MPI demands of the application that no other thread frees the window meanwhile.
+        match unsafe { transom::window::handle::find($win) } {
+            Some($window) => crate::report::on_window($win, $window, stringify!($call), crate::guard::guard(|| $work)),
+            None if transom::window::handle::is_ours($win) => crate::report::stale($win, stringify!($call)),
+            None => $otherwise,
+        }
+    };
+}
+pub(crate) use serve;

@@ -1,0 +1,247 @@
+//! What went wrong, in terms of MPI error classes but without an MPI: rooms return [`Error`], and the outermost frame alone turns it
+//! into a code, a message and a call of an error handler (DESIGN.md, section 7).
+
+use core::fmt;
+
+/// An MPI error class by name; `host` knows each family's number.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Class {
+    Arg,
+    Assert,
+    Base,
+    Buffer,
+    Comm,
+    Count,
+    Disp,
+    Intern,
+    Locktype,
+    NoMem,
+    Other,
+    Rank,
+    RmaFlavor,
+    RmaRange,
+    RmaShared,
+    RmaSync,
+    Size,
+    Type,
+    UnsupportedOperation,
+    Win,
+    Keyval,
+}
+
+impl Class {
+    /// The name as `mpi.h` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Arg => "MPI_ERR_ARG",
+            Class::Assert => "MPI_ERR_ASSERT",
+            Class::Base => "MPI_ERR_BASE",
+            Class::Buffer => "MPI_ERR_BUFFER",
+            Class::Comm => "MPI_ERR_COMM",
+            Class::Count => "MPI_ERR_COUNT",
+            Class::Disp => "MPI_ERR_DISP",
+            Class::Intern => "MPI_ERR_INTERN",
+            Class::Locktype => "MPI_ERR_LOCKTYPE",
+            Class::NoMem => "MPI_ERR_NO_MEM",
+            Class::Other => "MPI_ERR_OTHER",
+            Class::Rank => "MPI_ERR_RANK",
+            Class::RmaFlavor => "MPI_ERR_RMA_FLAVOR",
+            Class::RmaRange => "MPI_ERR_RMA_RANGE",
+            Class::RmaShared => "MPI_ERR_RMA_SHARED",
+            Class::RmaSync => "MPI_ERR_RMA_SYNC",
+            Class::Size => "MPI_ERR_SIZE",
+            Class::Type => "MPI_ERR_TYPE",
+            Class::UnsupportedOperation => "MPI_ERR_UNSUPPORTED_OPERATION",
+            Class::Win => "MPI_ERR_WIN",
+            Class::Keyval => "MPI_ERR_KEYVAL",
+        }
+    }
+
+    /// The inverse of `class as u8`, for classes that travelled through shared memory.
+    pub fn from_byte(byte: u8) -> Class {
+        const ALL: [Class; 21] = [
+            Class::Arg,
+            Class::Assert,
+            Class::Base,
+            Class::Buffer,
+            Class::Comm,
+            Class::Count,
+            Class::Disp,
+            Class::Intern,
+            Class::Locktype,
+            Class::NoMem,
+            Class::Other,
+            Class::Rank,
+            Class::RmaFlavor,
+            Class::RmaRange,
+            Class::RmaShared,
+            Class::RmaSync,
+            Class::Size,
+            Class::Type,
+            Class::UnsupportedOperation,
+            Class::Win,
+            Class::Keyval,
+        ];
+        ALL.get(byte as usize).copied().unwrap_or(Class::Intern)
+    }
+}
+
+/// The particulars, kept as numbers so that making an error costs neither allocation nor formatting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A fixed sentence says it all.
+    Text(&'static str),
+    /// An access that leaves the target's window.
+    Range {
+        /// Target rank.
+        rank: i32,
+        /// Target displacement, in units of the target's displacement unit.
+        displacement: i64,
+        /// Bytes from the first to the last one accessed.
+        bytes: u64,
+        /// Size of the target's window in bytes.
+        size: u64,
+        /// The target's displacement unit.
+        unit: u64,
+    },
+    /// A value that the named argument cannot have.
+    Value {
+        /// Name of the argument as the standard has it.
+        argument: &'static str,
+        /// What was passed.
+        value: i64,
+    },
+    /// A rank outside the window's group.
+    Rank {
+        /// What was passed.
+        rank: i32,
+        /// Number of ranks in the group.
+        ranks: u32,
+    },
+    /// A target that no epoch of the caller covers.
+    NoEpoch {
+        /// Target rank.
+        rank: i32,
+    },
+    /// Something about the caller's own lock of a target.
+    Lock {
+        /// What is wrong.
+        text: &'static str,
+        /// Target rank.
+        rank: i32,
+    },
+    /// Origin and target of an operation describe different numbers of bytes.
+    Signature {
+        /// Bytes at the origin.
+        origin: u64,
+        /// Bytes at the target.
+        target: u64,
+    },
+    /// A part of MPI that this version does not serve on its own windows.
+    NotSupported(&'static str),
+    /// Memory could not be had.
+    Memory {
+        /// What was asked for.
+        bytes: u64,
+        /// `errno` of the refused call, 0 where there was none.
+        errno: i32,
+    },
+    /// Another rank of a collective call failed; its class is this error's.
+    Elsewhere {
+        /// That rank, in the communicator of the call.
+        rank: u32,
+    },
+    /// A rank of the window is dead.
+    Died {
+        /// That rank.
+        rank: u32,
+    },
+    /// `TRANSOM_REQUIRE=1` and the window would have gone to the host.
+    Required(&'static str),
+}
+
+/// An error on its way to the outermost frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The MPI class.
+    pub class: Class,
+    /// The particulars.
+    pub what: What,
+}
+
+impl Error {
+    /// An error that a fixed sentence describes.
+    pub const fn text(class: Class, text: &'static str) -> Error {
+        Error { class, what: What::Text(text) }
+    }
+
+    /// An argument with a value it cannot have.
+    pub const fn value(class: Class, argument: &'static str, value: i64) -> Error {
+        Error { class, what: What::Value { argument, value } }
+    }
+
+    /// A part of MPI that is not served yet.
+    pub const fn not_supported(what: &'static str) -> Error {
+        Error { class: Class::UnsupportedOperation, what: What::NotSupported(what) }
+    }
+
+    /// A defect of Transom itself (a caught panic).
+    pub const fn internal() -> Error {
+        Error::text(Class::Intern, "internal error of Transom; the panic's message stands on stderr")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.class.name())?;
+        match self.what {
+            What::Text(text) => f.write_str(text),
+            What::Range { rank, displacement, bytes, size, unit } => write!(
+                f,
+                "{bytes} bytes at displacement {displacement} (unit {unit}) of rank {rank} are not inside its window of {size} bytes"
+            ),
+            What::Value { argument, value } => write!(f, "{argument} cannot be {value}"),
+            What::Rank { rank, ranks } => write!(f, "rank {rank} is not in the window's group of {ranks}"),
+            What::NoEpoch { rank } => write!(f, "no epoch of this rank covers target {rank}"),
+            What::Lock { text, rank } => write!(f, "target {rank} {text}"),
+            What::Signature { origin, target } => write!(f, "the origin describes {origin} bytes and the target {target}"),
+            What::NotSupported(what) => write!(f, "{what}: not supported yet on a window of Transom"),
+            What::Memory { bytes, errno: 0 } => write!(f, "no memory for {bytes} bytes"),
+            What::Memory { bytes, errno } => {
+                write!(f, "no memory for {bytes} bytes ({})", std::io::Error::from_raw_os_error(errno))
+            }
+            What::Elsewhere { rank } => write!(f, "rank {rank} failed in this collective call"),
+            What::Died { rank } => write!(f, "rank {rank} of the window has died"),
+            What::Required(reason) => write!(f, "TRANSOM_REQUIRE is set and the window would be left to the host: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_error_names_rank_displacement_and_size() {
+        let error = Error {
+            class: Class::RmaRange,
+            what: What::Range { rank: 3, displacement: 17, bytes: 8, size: 64, unit: 4 },
+        };
+        let text = error.to_string();
+        for part in ["MPI_ERR_RMA_RANGE", "rank 3", "displacement 17", "64 bytes"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_class_survives_as_a_byte() {
+        for byte in 0..=Class::Keyval as u8 {
+            assert_eq!(Class::from_byte(byte) as u8, byte);
+        }
+        assert_eq!(Class::from_byte(200), Class::Intern);
+    }
+}

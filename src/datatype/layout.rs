@@ -1,0 +1,172 @@
+//! Layouts of predefined types, and moving bytes between two of them.
+
+use crate::host::abi::Pair;
+use core::ptr;
+
+/// A run of bytes at an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    /// From the element's beginning.
+    offset: u64,
+    /// Length in bytes.
+    length: u64,
+}
+
+/// One item of a datatype: `elements` elements, each of one or two runs, `extent` bytes apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    runs: [Run; 2],
+    run_count: usize,
+    extent: u64,
+    elements: u64,
+}
+
+impl Layout {
+    /// `bytes` in one piece.
+    pub const fn contiguous(bytes: u64) -> Layout {
+        let run = Run { offset: 0, length: bytes };
+        Layout { runs: [run, run], run_count: 1, extent: bytes, elements: 1 }
+    }
+
+    /// A predefined pair type: its padding belongs to nobody and is never touched.
+    pub const fn pair(pair: Pair) -> Layout {
+        let index = Run { offset: pair.index as u64, length: size_of::<core::ffi::c_int>() as u64 };
+        let value = Run { offset: 0, length: pair.value as u64 };
+        let (runs, run_count) = if pair.index == pair.value {
+            let whole = Run { offset: 0, length: value.length + index.length };
+            ([whole, whole], 1)
+        } else {
+            ([value, index], 2)
+        };
+        Layout { runs, run_count, extent: pair.extent as u64, elements: 1 }
+    }
+
+    /// `count` items one behind the other; `None` where the numbers pass 64 bits.
+    pub const fn repeat(mut self, count: u64) -> Option<Layout> {
+        match self.elements.checked_mul(count) {
+            Some(elements) => {
+                self.elements = elements;
+                match self.extent.checked_mul(elements) {
+                    Some(extent) if extent <= i64::MAX as u64 => Some(self),
+                    _ => None,
+                }
+            }
+            None => None,
+        }
+    }
+
+    /// Bytes of data.
+    pub fn size(&self) -> u64 {
+        self.runs[..self.run_count].iter().map(|run| run.length).sum::<u64>() * self.elements
+    }
+
+    /// Bytes from the first to the last one touched.
+    pub fn span(&self) -> u64 {
+        let last = self.runs[self.run_count - 1];
+        match self.elements {
+            0 => 0,
+            elements => (elements - 1) * self.extent + last.offset + last.length,
+        }
+    }
+
+    /// In one piece?
+    pub fn is_contiguous(&self) -> bool {
+        self.run_count == 1 && self.runs[0].length == self.extent
+    }
+
+    /// The run that contains the data byte `position`, from there on: its offset in memory and its length.
+    fn run_at(&self, position: u64) -> Run {
+        if self.is_contiguous() {
+            return Run { offset: position, length: self.extent * self.elements - position };
+        }
+        let element_size = self.size() / self.elements;
+        let (element, mut within) = (position / element_size, position % element_size);
+        for run in &self.runs[..self.run_count] {
+            if within < run.length {
+                return Run { offset: element * self.extent + run.offset + within, length: run.length - within };
+            }
+            within -= run.length;
+        }
+        unreachable!("a position inside the element lies in one of its runs")
+    }
+}
+
+/// Moves the data of one layout into another of equal size, run by run.
+///
+/// # Safety
+/// `from` and `to` are valid for the spans of their layouts, and `from_layout.size() == to_layout.size()`. Another process may write there
+/// too: only raw copies are made.
+pub unsafe fn transfer(from: *const u8, from_layout: &Layout, to: *mut u8, to_layout: &Layout) {
+    let size = from_layout.size();
+    let mut position = 0;
+    while position < size {
+        let (source, sink) = (from_layout.run_at(position), to_layout.run_at(position));
+        let length = source.length.min(sink.length);
+        // SAFETY: both runs lie inside the spans that the caller vouches for.
+        unsafe { ptr::copy(from.add(source.offset as usize), to.add(sink.offset as usize), length as usize) };
+        position += length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SHORT_INT: Pair = Pair { value: 2, index: 4, extent: 8 };
+    const DOUBLE_INT: Pair = Pair { value: 8, index: 8, extent: 16 };
+
+    #[test]
+    fn padding_is_neither_read_nor_written() {
+        let layout = Layout::pair(SHORT_INT).repeat(2).unwrap();
+        let from: Vec<u8> = (1..=16).collect();
+        let mut to = vec![0; 16];
+        // SAFETY: both hold the layout's span.
+        unsafe { transfer(from.as_ptr(), &layout, to.as_mut_ptr(), &layout) };
+        assert_eq!(to, [1, 2, 0, 0, 5, 6, 7, 8, 9, 10, 0, 0, 13, 14, 15, 16]);
+        assert_eq!((layout.size(), layout.span()), (12, 16));
+        let layout = Layout::pair(DOUBLE_INT).repeat(2).unwrap();
+        assert_eq!((layout.size(), layout.span(), layout.is_contiguous()), (24, 28, false));
+    }
+
+    #[test]
+    fn nothing_of_nothing() {
+        let none = Layout::pair(DOUBLE_INT).repeat(0).unwrap();
+        assert_eq!((none.size(), none.span()), (0, 0));
+        assert!(Layout::contiguous(8).repeat(u64::MAX / 4).is_none());
+        assert!(Layout::contiguous(8).repeat(1 << 60).is_none(), "an extent past what a displacement can name");
+    }
+
+    /// Offsets of the data bytes in order, spelled out.
+    fn naive(pair: Pair, count: u64) -> Vec<u64> {
+        (0..count)
+            .flat_map(|element| {
+                let value = 0..u64::from(pair.value);
+                let index = u64::from(pair.index)..u64::from(pair.index) + 4;
+                value.chain(index).map(move |byte| element * u64::from(pair.extent) + byte)
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_go_where_the_type_map_says(first in 0..4usize, second in 0..4usize, count in 0..20u64) {
+            let pairs = [SHORT_INT, DOUBLE_INT, Pair { value: 4, index: 4, extent: 8 }, Pair { value: 16, index: 16, extent: 32 }];
+            // Two layouts of equal size: as many bytes of the second as the first has, where that comes out even.
+            let from = Layout::pair(pairs[first]).repeat(count).unwrap();
+            let element = Layout::pair(pairs[second]);
+            prop_assume!(from.size() % element.size() == 0);
+            let to_count = from.size() / element.size();
+            let to = element.repeat(to_count).unwrap();
+            let source: Vec<u8> = (0..from.span()).map(|byte| byte as u8 ^ 0x5a).collect();
+            let mut sink = vec![0xee; to.span() as usize];
+            let mut expected = sink.clone();
+            for (read, written) in naive(pairs[first], count).into_iter().zip(naive(pairs[second], to_count)) {
+                expected[written as usize] = source[read as usize];
+            }
+            // SAFETY: both hold the spans of their layouts, whose sizes are equal.
+            unsafe { transfer(source.as_ptr(), &from, sink.as_mut_ptr(), &to) };
+            prop_assert_eq!(sink, expected);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Communicators of the application, and the few collective calls that Transom makes on them: at the first window of a communicator, and
+//! at `MPI_Finalize`. Both happen inside calls that are collective themselves, so they cannot mix with the application's own.
+
+use super::abi::*;
+use super::table::{Host, host};
+use crate::base::error::{Class, Error};
+use core::ffi::{CStr, c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr;
+use std::sync::OnceLock;
+
+fn check(code: c_int, what: &'static str) -> Result<(), Error> {
+    if code == SUCCESS { Ok(()) } else { Err(Error::text(Class::Other, what)) }
+}
+
+/// Plain data that may be sent to other ranks byte by byte.
+///
+/// # Safety
+/// Every byte pattern is a value, there is no padding, and there are no pointers.
+pub unsafe trait Plain: Copy + 'static {}
+
+/// The calling rank in the communicator.
+pub fn rank(comm: MPI_Comm) -> Result<u32, Error> {
+    let mut rank = 0;
+    // SAFETY: `rank` is a valid place for the result.
+    check(unsafe { (host().call.MPI_Comm_rank)(comm, &mut rank) }, "the host's MPI_Comm_rank failed")?;
+    Ok(rank as u32)
+}
+
+/// Number of ranks in the communicator's (local) group.
+pub fn size(comm: MPI_Comm) -> Result<u32, Error> {
+    let mut size = 0;
+    // SAFETY: `size` is a valid place for the result.
+    check(unsafe { (host().call.MPI_Comm_size)(comm, &mut size) }, "the host's MPI_Comm_size failed")?;
+    Ok(size as u32)
+}
+
+/// Is it an inter-communicator?
+pub fn is_inter(comm: MPI_Comm) -> Result<bool, Error> {
+    let mut inter = 0;
+    // SAFETY: `inter` is a valid place for the result.
+    check(unsafe { (host().call.MPI_Comm_test_inter)(comm, &mut inter) }, "the host's MPI_Comm_test_inter failed")?;
+    Ok(inter != 0)
+}
+
+/// Every rank's `mine`, in rank order. Collective.
+pub fn allgather<T: Plain>(comm: MPI_Comm, mine: &T) -> Result<Vec<T>, Error> {
+    let ranks = size(comm)? as usize;
+    let mut all = Vec::<MaybeUninit<T>>::with_capacity(ranks);
+    let bytes = size_of::<T>() as c_int;
+    let byte = host().handles.byte;
+    // SAFETY: `mine` has `bytes` bytes and `all` room for as many from each rank.
+    let code = unsafe {
+        (host().call.MPI_Allgather)(
+            ptr::from_ref(mine).cast(),
+            bytes,
+            byte,
+            all.as_mut_ptr().cast::<c_void>(),
+            bytes,
+            byte,
+            comm,
+        )
+    };
+    check(code, "the host's MPI_Allgather failed")?;
+    // SAFETY: the gather has filled every element, and any bytes make a `T` (`Plain`).
+    Ok(unsafe {
+        all.set_len(ranks);
+        core::mem::transmute::<Vec<MaybeUninit<T>>, Vec<T>>(all)
+    })
+}
+
+/// A group of the host, freed with its owner.
+#[derive(Debug)]
+pub struct Group(MPI_Group);
+
+// SAFETY: a handle; groups are immutable and the host serves them from any thread that may call MPI at all.
+unsafe impl Send for Group {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Group {}
+
+impl Group {
+    /// The communicator's group.
+    pub fn of(comm: MPI_Comm) -> Result<Group, Error> {
+        let mut group = MaybeUninit::uninit();
+        // SAFETY: `group` is a valid place for the result.
+        check(unsafe { (host().call.MPI_Comm_group)(comm, group.as_mut_ptr()) }, "the host's MPI_Comm_group failed")?;
+        // SAFETY: written by the successful call.
+        Ok(Group(unsafe { group.assume_init() }))
+    }
+
+    /// A new handle of an equal group, for the application to free.
+    pub fn duplicate(&self) -> Result<MPI_Group, Error> {
+        let mut group = MaybeUninit::uninit();
+        // SAFETY: excluding no rank needs no array; `group` is a valid place for the result.
+        let code = unsafe { (host().call.MPI_Group_excl)(self.0, 0, ptr::null(), group.as_mut_ptr()) };
+        check(code, "the host's MPI_Group_excl failed")?;
+        // SAFETY: written by the successful call.
+        Ok(unsafe { group.assume_init() })
+    }
+
+    /// Ranks of the whole group in `MPI_COMM_WORLD`; `None` for a process outside of it (another job).
+    pub fn world_ranks(&self, ranks: u32) -> Result<Vec<Option<u32>>, Error> {
+        let world = Group::of(host().handles.comm_world)?;
+        let own: Vec<c_int> = (0..ranks as c_int).collect();
+        let mut translated = vec![0; own.len()];
+        // SAFETY: both arrays have `ranks` elements.
+        let code = unsafe {
+            (host().call.MPI_Group_translate_ranks)(self.0, ranks as c_int, own.as_ptr(), world.0, translated.as_mut_ptr())
+        };
+        check(code, "the host's MPI_Group_translate_ranks failed")?;
+        Ok(translated.into_iter().map(|rank| (rank != UNDEFINED).then_some(rank as u32)).collect())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !is_finalized() {
+            // SAFETY: the handle is live and owned.
+            unsafe { (host().call.MPI_Group_free)(&mut self.0) };
+        }
+    }
+}
+
+/// Has `MPI_Finalize` ended? Nothing of the host may be called then.
+pub fn is_finalized() -> bool {
+    let mut flag = 0;
+    // SAFETY: callable at any time; `flag` is a valid place for the result.
+    unsafe { (host().call.MPI_Finalized)(&mut flag) };
+    flag != 0
+}
+
+/// What Transom attaches to a communicator. `value` is an `Arc` turned into a pointer; the delete callback takes it back.
+pub struct Attribute {
+    keyval: OnceLock<c_int>,
+    delete: DeleteValue,
+}
+
+/// Takes back what was attached.
+pub type DeleteValue = fn(*mut c_void);
+
+impl Attribute {
+    /// An attribute whose values `delete` takes back when their communicator goes. It is not copied by `MPI_Comm_dup`.
+    pub const fn new(delete: DeleteValue) -> Attribute {
+        Attribute { keyval: OnceLock::new(), delete }
+    }
+
+    fn keyval(&'static self) -> Result<c_int, Error> {
+        if let Some(keyval) = self.keyval.get() {
+            return Ok(*keyval);
+        }
+        let mut keyval = 0;
+        let extra = ptr::from_ref(self).cast_mut().cast::<c_void>();
+        // SAFETY: the callback matches its type and reads `extra` as the static that it is. A null copy callback copies nothing.
+        let code = unsafe { (host().call.MPI_Comm_create_keyval)(null_copy(), Some(delete_attribute), &mut keyval, extra) };
+        check(code, "the host's MPI_Comm_create_keyval failed")?;
+        // Two threads may come here at once on two communicators: the second key is left unused.
+        Ok(*self.keyval.get_or_init(|| keyval))
+    }
+
+    /// What is attached to the communicator.
+    pub fn get(&'static self, comm: MPI_Comm) -> Result<Option<*mut c_void>, Error> {
+        let keyval = self.keyval()?;
+        let (mut value, mut found) = (ptr::null_mut::<c_void>(), 0);
+        // SAFETY: the host writes the attribute's pointer to `value`.
+        let code = unsafe { (host().call.MPI_Comm_get_attr)(comm, keyval, (&raw mut value).cast(), &mut found) };
+        check(code, "the host's MPI_Comm_get_attr failed")?;
+        Ok((found != 0).then_some(value))
+    }
+
+    /// Attaches a value.
+    pub fn set(&'static self, comm: MPI_Comm, value: *mut c_void) -> Result<(), Error> {
+        let keyval = self.keyval()?;
+        // SAFETY: the host keeps the pointer and gives it to the delete callback.
+        check(unsafe { (host().call.MPI_Comm_set_attr)(comm, keyval, value) }, "the host's MPI_Comm_set_attr failed")
+    }
+}
+
+/// `MPI_COMM_NULL_COPY_FN` is a null pointer in the MPICH family; Open MPI calls what it is given.
+fn null_copy() -> Option<super::table::CopyAttribute> {
+    unsafe extern "C-unwind" fn copy(
+        _: MPI_Comm,
+        _: c_int,
+        _: *mut c_void,
+        _: *mut c_void,
+        _: *mut c_void,
+        flag: *mut c_int,
+    ) -> c_int {
+        // SAFETY: the host passes a valid place for the answer.
+        unsafe { *flag = 0 };
+        SUCCESS
+    }
+    Some(copy)
+}
+
+unsafe extern "C-unwind" fn delete_attribute(_: MPI_Comm, _: c_int, value: *mut c_void, extra: *mut c_void) -> c_int {
+    // SAFETY: `extra` is the static that the keyval was created with.
+    let attribute = unsafe { &*extra.cast::<Attribute>() };
+    (attribute.delete)(value);
+    SUCCESS
+}
+
+/// Is the value of an info key that is set on the handle one that means yes? `None` where the key is not set.
+pub fn info_value(info: MPI_Info, key: &CStr) -> Option<String> {
+    if info == host().handles.info_null {
+        return None;
+    }
+    let mut value = [0; 256];
+    let mut found = 0;
+    // SAFETY: room for `len - 1` characters and the terminator.
+    let code =
+        unsafe { (host().call.MPI_Info_get)(info, key.as_ptr(), value.len() as c_int - 1, value.as_mut_ptr(), &mut found) };
+    if code != SUCCESS || found == 0 {
+        return None;
+    }
+    // SAFETY: the host has written a C string.
+    Some(unsafe { CStr::from_ptr(value.as_ptr()) }.to_string_lossy().into_owned())
+}
+
+/// One call that turns the host's progress: what this rank owes to others (the rest of a rendezvous) moves on.
+pub fn progress() {
+    let (mut flag, mut status) = (0, MaybeUninit::<MPI_Status>::uninit());
+    // SAFETY: both are valid places for results. On MPI_COMM_SELF nothing of the application is looked at by mistake: a probe takes nothing.
+    unsafe { (host().call.MPI_Iprobe)(ANY_SOURCE, ANY_TAG, host().handles.comm_self, &mut flag, status.as_mut_ptr()) };
+}
+
+/// What [`reduce_to_first`] has come to.
+pub enum Reduced {
+    /// Sums and union, at rank 0.
+    Sums(Vec<u64>, u64),
+    /// This is not rank 0.
+    Elsewhere,
+    /// `idle` has given up, or the host has failed.
+    GivenUp,
+}
+
+/// Sums `values` and unites the bits of `mask` over `MPI_COMM_WORLD` at rank 0. `idle` is called while it waits and may give up. Collective.
+pub fn reduce_to_first(values: &[u64], mask: u64, mut idle: impl FnMut() -> bool) -> Reduced {
+    let Ok(own_rank) = rank(host().handles.comm_world) else { return Reduced::GivenUp };
+    let (Some(sums), Some(masks)) = (Reduction::start(values, host().handles.sum), Reduction::start(&[mask], host().handles.bor)) else {
+        return Reduced::GivenUp;
+    };
+    match (sums.finish(&mut idle), masks.finish(&mut idle)) {
+        (Some(sums), Some(masks)) if own_rank == 0 => Reduced::Sums(sums, masks[0]),
+        (Some(_), Some(_)) => Reduced::Elsewhere,
+        _ => Reduced::GivenUp,
+    }
+}
+
+/// A nonblocking reduction under way. Its buffers are leaked where it does not end: the host may still read and write them.
+struct Reduction {
+    from: &'static [u64],
+    to: *mut [u64],
+    request: MPI_Request,
+}
+
+impl Reduction {
+    fn start(values: &[u64], op: MPI_Op) -> Option<Reduction> {
+        let from: &'static [u64] = Vec::leak(values.to_vec());
+        let to: *mut [u64] = Vec::leak(vec![0; values.len()]);
+        let mut request = MaybeUninit::uninit();
+        let Host { call, handles, .. } = host();
+        // SAFETY: both buffers have as many elements as are named, and live as long as the request.
+        let code = unsafe {
+            (call.MPI_Ireduce)(
+                from.as_ptr().cast(),
+                to.cast(),
+                from.len() as c_int,
+                handles.uint64,
+                op,
+                0,
+                handles.comm_world,
+                request.as_mut_ptr(),
+            )
+        };
+        // SAFETY: written by the successful call.
+        (code == SUCCESS).then(|| Reduction { from, to, request: unsafe { request.assume_init() } })
+    }
+
+    fn finish(mut self, idle: &mut impl FnMut() -> bool) -> Option<Vec<u64>> {
+        loop {
+            let (mut flag, mut status) = (0, MaybeUninit::<MPI_Status>::uninit());
+            // SAFETY: a request that is under way.
+            let code = unsafe { (host().call.MPI_Test)(&mut self.request, &mut flag, status.as_mut_ptr()) };
+            if code != SUCCESS {
+                return None;
+            }
+            if flag != 0 {
+                // SAFETY: leaked by `start`, and the host is done with both.
+                return Some(unsafe {
+                    drop(Box::from_raw(ptr::from_ref(self.from).cast_mut()));
+                    Box::from_raw(self.to).into_vec()
+                });
+            }
+            if !idle() {
+                return None;
+            }
+        }
+    }
+}
+
+/// Ends the job, as the default error handler does.
+pub fn abort(code: c_int) -> ! {
+    // SAFETY: the handle is valid; MPI_Abort does not return in either family.
+    unsafe { (host().call.MPI_Abort)(host().handles.comm_world, code) };
+    std::process::abort();
+}
+
+/// Does the communicator's error handler end the job?
+pub fn errors_are_fatal(comm: MPI_Comm) -> bool {
+    let host = host();
+    let mut handler = MaybeUninit::<MPI_Errhandler>::uninit();
+    // SAFETY: `handler` is a valid place for the result.
+    if unsafe { (host.call.MPI_Comm_get_errhandler)(comm, handler.as_mut_ptr()) } != SUCCESS {
+        return true;
+    }
+    // SAFETY: written by the successful call.
+    let mut handler = unsafe { handler.assume_init() };
+    let fatal = handler == host.handles.errors_are_fatal || handler == host.handles.errors_abort;
+    if let Some(free) = host.entry.MPI_Errhandler_free {
+        // SAFETY: the query gave a reference of its own.
+        unsafe { free(&mut handler) };
+    }
+    fatal
+}
+
+/// Calls the communicator's error handler.
+pub fn call_errhandler(comm: MPI_Comm, code: c_int) {
+    // SAFETY: the handler is the application's or the host's own; it may not return, or throw.
+    unsafe { (host().call.MPI_Comm_call_errhandler)(comm, code) };
+}

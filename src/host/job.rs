@@ -1,0 +1,233 @@
+//! Which job this process belongs to, and which of its ranks run with Transom.
+//!
+//! A rank without Transom (a launcher line that preloads some ranks only) takes part in none of our exchanges, so it must be recognised
+//! before the first one, and nobody may wait on a timer for it: a legal rank may come minutes late. Therefore each rank publishes its presence
+//! *before* `PMPI_Init`, whose start-up orders it before anything that follows on any rank: it binds an abstract Unix datagram address that
+//! names protocol version, user, job and rank. Another rank looks by connecting a datagram socket, which sends nothing and
+//! succeeds exactly if the address is bound. The kernel drops the address with the process; nothing is left behind.
+//!
+//! Abstract addresses belong to a network namespace, hence to one node: a rank of another node looks absent. That relation
+//! ("sees each other") is an equivalence, so all ranks of a communicator find alike whether somebody is missing.
+
+use crate::base::config;
+use crate::base::log::verbose;
+use crate::base::table::VERSION;
+use std::collections::HashMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::{Mutex, OnceLock};
+
+/// What the launcher says of this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Identity {
+    /// Equal for all ranks of one job on one node, different for any other job that lives at the same time.
+    job: String,
+    /// Rank in `MPI_COMM_WORLD`.
+    rank: u32,
+}
+
+struct Published {
+    identity: Identity,
+    _socket: UnixDatagram,
+}
+
+static PUBLISHED: OnceLock<Option<Published>> = OnceLock::new();
+
+/// Makes this rank visible. Before `PMPI_Init`; later calls do nothing.
+pub fn publish() {
+    PUBLISHED.get_or_init(|| {
+        if config::get().disable {
+            return None;
+        }
+        let Some(identity) = identity() else {
+            verbose(format_args!("no launcher that is known here has started this process"));
+            return None;
+        };
+        let address = address(&identity.job, identity.rank);
+        match address.and_then(|address| UnixDatagram::bind_addr(&address)) {
+            Ok(socket) => Some(Published { identity, _socket: socket }),
+            Err(error) => {
+                verbose(format_args!("presence cannot be published: {error}"));
+                None
+            }
+        }
+    });
+}
+
+/// Whether ranks other than this one can be looked for at all.
+pub fn is_known() -> bool {
+    PUBLISHED.get().is_some_and(Option::is_some)
+}
+
+/// The world rank that was published, to be compared with the host's.
+pub fn published_rank() -> Option<u32> {
+    PUBLISHED.get()?.as_ref().map(|published| published.identity.rank)
+}
+
+/// Does this world rank run with Transom on this node? Asked once per rank; after `PMPI_Init`.
+pub fn is_present(rank: u32) -> bool {
+    static SEEN: Mutex<Option<HashMap<u32, bool>>> = Mutex::new(None);
+    let Some(Some(published)) = PUBLISHED.get() else { return false };
+    if rank == published.identity.rank {
+        return true;
+    }
+    let mut seen = SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    *seen.get_or_insert_default().entry(rank).or_insert_with(|| is_bound(&published.identity.job, rank))
+}
+
+/// Is the process of a world rank that was present once still there?
+pub fn is_alive(rank: u32) -> bool {
+    match PUBLISHED.get() {
+        Some(Some(published)) => rank == published.identity.rank || is_bound(&published.identity.job, rank),
+        _ => false,
+    }
+}
+
+fn is_bound(job: &str, rank: u32) -> bool {
+    let look = || -> std::io::Result<()> { UnixDatagram::unbound()?.connect_addr(&address(job, rank)?) };
+    look().is_ok()
+}
+
+fn address(job: &str, rank: u32) -> std::io::Result<SocketAddr> {
+    // SAFETY: no preconditions.
+    let user = unsafe { libc::geteuid() };
+    SocketAddr::from_abstract_name(format!("transom/{VERSION}/{user}/{job}/{rank}"))
+}
+
+/// Launchers whose processes can name their job, those of the own family first: a process that an MPICH job starts under Open MPI's
+/// launcher inherits the outer one's variables too.
+fn identity() -> Option<Identity> {
+    let sources: [fn(&dyn Fn(&str) -> Option<String>) -> Option<Identity>; 3] =
+        if cfg!(transom_ompi) { [pmix, pmi, slurm] } else { [pmi, pmix, slurm] };
+    let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    sources.iter().find_map(|source| source(&environment))
+}
+
+/// Hydra and whoever else serves PMI on an inherited socket: the job is the process that made the socket (the proxy of this job
+/// on this node), told by its id and start time.
+fn pmi(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
+    let rank = environment("PMI_RANK").or_else(|| environment("PMI_ID"))?.parse().ok()?;
+    if let Some(port) = environment("PMI_PORT") {
+        return Some(Identity { job: format!("pmi-port.{}", digest(&port)), rank });
+    }
+    let socket: i32 = environment("PMI_FD")?.parse().ok()?;
+    let proxy = peer_process(socket)?;
+    Some(Identity { job: format!("pmi.{proxy}.{}", start_time(proxy)?), rank })
+}
+
+/// PMIx (Open MPI's launchers and others): the namespace, together with the server's address, since a namespace may be a small number.
+fn pmix(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
+    let rank = environment("PMIX_RANK")?.parse().ok()?;
+    let namespace = environment("PMIX_NAMESPACE")?;
+    let server = ["PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"]
+        .iter()
+        .find_map(|name| environment(name))?;
+    Some(Identity { job: format!("pmix.{}", digest(&format!("{namespace} {server}"))), rank })
+}
+
+/// Slurm's own variables, where neither of the above is given.
+fn slurm(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
+    let rank = environment("SLURM_PROCID")?.parse().ok()?;
+    Some(Identity { job: format!("slurm.{}.{}", environment("SLURM_JOB_ID")?, environment("SLURM_STEP_ID")?), rank })
+}
+
+/// FNV-1a: names are bounded by 107 bytes, addresses of servers are not.
+fn digest(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+/// The process at the other end of an inherited socket, as of the socket's making.
+fn peer_process(socket: i32) -> Option<u32> {
+    let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: room for the answer and its length; a descriptor that is no socket is refused by the kernel.
+    let code = unsafe {
+        libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut credentials).cast(), &mut length)
+    };
+    (code == 0 && credentials.pid > 0).then_some(credentials.pid as u32)
+}
+
+/// When a process began, in clock ticks since boot: with its id it names a process for good.
+pub fn start_time(pid: u32) -> Option<u64> {
+    parse_start_time(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Field 22 of `/proc/PID/stat`; the second field, a file name, may hold blanks and parentheses.
+fn parse_start_time(stat: &str) -> Option<u64> {
+    stat[stat.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
+}
+
+/// A descriptor that becomes readable when the process ends; `Ok(None)` where it has ended already (or its id is another process's by now).
+pub fn watch_process(pid: u32, start: u64) -> std::io::Result<Option<OwnedFd>> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    if fd < 0 {
+        let error = std::io::Error::last_os_error();
+        return if error.raw_os_error() == Some(libc::ESRCH) { Ok(None) } else { Err(error) };
+    }
+    // SAFETY: a new descriptor, owned here.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    // Opened first, compared then: had the id changed hands before, the start time tells; it cannot change hands while this is open.
+    Ok((start_time(pid) == Some(start)).then_some(fd))
+}
+
+/// Has the watched process ended?
+pub fn has_ended(watch: &OwnedFd) -> bool {
+    let mut poll = libc::pollfd { fd: watch.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one element, no waiting.
+    unsafe { libc::poll(&mut poll, 1, 0) == 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment<'a>(pairs: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
+    }
+
+    #[test]
+    fn open_mpi_ranks_of_one_job_share_its_name_and_other_jobs_do_not() {
+        let of = |rank, server| {
+            pmix(&environment(&[("PMIX_RANK", rank), ("PMIX_NAMESPACE", "1"), ("PMIX_SERVER_URI2", server)])).unwrap()
+        };
+        let (first, second, other) = (of("0", "a"), of("1", "a"), of("0", "b"));
+        assert_eq!(first.job, second.job);
+        assert_eq!((first.rank, second.rank), (0, 1));
+        assert_ne!(first.job, other.job);
+    }
+
+    #[test]
+    fn a_socket_pair_names_the_process_that_made_it() {
+        let (one, _other) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        let fd = one.as_raw_fd().to_string();
+        let found = pmi(&environment(&[("PMI_RANK", "3"), ("PMI_FD", &fd)])).unwrap();
+        assert_eq!(found.rank, 3);
+        let own = std::process::id();
+        assert_eq!(found.job, format!("pmi.{own}.{}", start_time(own).unwrap()));
+        assert_eq!(pmi(&environment(&[("PMI_RANK", "3"), ("PMI_FD", "-1")])), None);
+        assert_eq!(pmi(&environment(&[])), None);
+    }
+
+    #[test]
+    fn a_name_with_blanks_and_parentheses_does_not_shift_the_start_time() {
+        let stat = "12 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        assert_eq!(parse_start_time(stat), Some(4711));
+    }
+
+    #[test]
+    fn a_watched_process_is_seen_to_end_and_a_reused_id_counts_as_ended() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let start = start_time(child.id()).unwrap();
+        let watch = watch_process(child.id(), start).unwrap().unwrap();
+        assert!(!has_ended(&watch));
+        assert!(watch_process(child.id(), start + 1).unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(has_ended(&watch));
+        assert!(watch_process(child.id(), start).unwrap().is_none());
+    }
+}

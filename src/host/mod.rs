@@ -1,0 +1,8 @@
+//! The MPI underneath: its functions, the facts of its ABI family, its communicators, the job it runs in, and waiting. The only room
+//! that names an MPI function.
+
+pub mod abi;
+pub mod comm;
+pub mod job;
+pub mod table;
+pub mod wait;

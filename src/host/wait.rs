@@ -1,0 +1,86 @@
+//! How a blocked call passes the time (DESIGN.md, section 3): a brief spin, then host progress and a *timed* sleep in turn.
+//!
+//! Never an untimed sleep inside an MPI call: rank B waits for A's exclusive lock, while A, inside its epoch, receives a large message that
+//! B has sent with `MPI_Isend`. The rest of that rendezvous moves only when B turns its progress.
+
+use super::comm;
+use crate::base::error::{Class, Error, What};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Those whose death ends a wait.
+pub trait Watch {
+    /// A rank that has died, if any. Called every tenth of a second of a long wait; may do system calls.
+    fn dead(&self) -> Option<u32>;
+    /// What [`Watch::dead`] has found before, without looking anew: once one of them is dead, every wait ends.
+    fn known_dead(&self) -> Option<u32>;
+    /// More ranks than cores: spinning only keeps the one that is waited for from running.
+    fn crowded(&self) -> bool;
+}
+
+/// Polls before the first sleep where every rank has a core: some 40 µs, a little more than a sleep and a wake-up cost.
+const SPINS: u32 = 1_000;
+/// The same where cores are shared.
+const SPINS_CROWDED: u32 = 20;
+const SLEEP_FIRST: Duration = Duration::from_micros(50);
+const SLEEP_LONGEST: Duration = Duration::from_millis(1);
+const LOOK_FOR_DEATH: Duration = Duration::from_millis(100);
+
+/// The state of one wait.
+pub struct Waiter<'a> {
+    watch: &'a dyn Watch,
+    spins_left: u32,
+    sleep: Duration,
+    last_look: Option<Instant>,
+}
+
+impl<'a> Waiter<'a> {
+    /// A wait that ends when one of `watch` dies.
+    pub fn new(watch: &'a dyn Watch) -> Waiter<'a> {
+        let spins_left = if watch.crowded() { SPINS_CROWDED } else { SPINS };
+        Waiter { watch, spins_left, sleep: SLEEP_FIRST, last_look: None }
+    }
+
+    /// Passes some time while `word` holds `seen`; may return early.
+    #[inline]
+    pub fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
+        if self.spins_left > 0 {
+            self.spins_left -= 1;
+            core::hint::spin_loop();
+            return Ok(());
+        }
+        self.sleep(word, seen)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sleep(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
+        if let Some(rank) = self.watch.known_dead() {
+            return Err(died(rank));
+        }
+        comm::progress();
+        if word.load(Relaxed) == seen {
+            futex_wait(word, seen, self.sleep);
+            self.sleep = (self.sleep * 2).min(SLEEP_LONGEST);
+        }
+        let now = Instant::now();
+        if now - *self.last_look.get_or_insert(now) >= LOOK_FOR_DEATH {
+            self.last_look = Some(now);
+            if let Some(rank) = self.watch.dead() {
+                return Err(died(rank));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn died(rank: u32) -> Error {
+    Error { class: Class::Other, what: What::Died { rank } }
+}
+
+/// Sleeps while `word` holds `seen`, at most `limit`. Early returns (a wake-up, a signal) are the caller's to sort out.
+fn futex_wait(word: &AtomicU32, seen: u32, limit: Duration) {
+    let limit = libc::timespec { tv_sec: limit.as_secs() as libc::time_t, tv_nsec: limit.subsec_nanos() as libc::c_long };
+    // SAFETY: the word is live for the call. Not the private form: the one who wakes may be another process.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const limit) };
+}

@@ -1,0 +1,266 @@
+//! A team: the ranks of one communicator, all on this node, that have proved to share memory. Formed once per communicator, kept as an
+//! attribute of it; windows are then created by exchanges in shared memory, without the host.
+
+use super::memory::{self, Block, Location, Mapping, MemoryError, SegmentName};
+use super::processes::{Identity, Processes};
+use super::words::{BarrierMember, BarrierWords, Wait};
+use crate::base::error::{Class, Error, What};
+use crate::base::functions::FINGERPRINT;
+use crate::base::log::verbose;
+use crate::base::stats::Decline;
+use crate::base::{config, table};
+use crate::host::abi::MPI_Comm;
+use crate::host::comm::{self, Attribute, Group, Plain};
+use crate::host::job;
+use crate::host::table::host;
+use crate::host::wait::Waiter;
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::ptr;
+use core::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+impl Wait for Waiter<'_> {
+    type Error = Error;
+
+    #[inline]
+    fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
+        Waiter::pause(self, word, seen)
+    }
+}
+
+/// What became of a communicator.
+pub enum Membership {
+    /// All ranks share memory.
+    Team(Team),
+    /// Windows on it are the host's.
+    Declined(Decline),
+}
+
+/// The ranks of a communicator that share this node's memory.
+pub struct Team {
+    rank: u32,
+    group: Group,
+    processes: Processes,
+    board: *const Board,
+    /// What the next exchange starts from. Collective calls on one communicator come one at a time (MPI-4.1, section 6.14), so the
+    /// lock is never waited for.
+    turn: Mutex<Turn>,
+    /// Keeps the board mapped.
+    _board_mapping: Arc<Mapping>,
+    /// At rank 0: the memory of the board itself.
+    _board_block: Option<Block>,
+}
+
+// SAFETY: the board is shared memory that only atomics and turn-taking raw copies touch, mapped as long as the team lives.
+unsafe impl Send for Team {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Team {}
+
+/// Rank 0's block: a barrier and two banks of slots, one slot a rank.
+#[repr(C, align(128))]
+struct Board {
+    barrier: BarrierWords,
+}
+
+/// Bytes that a rank can say in one exchange.
+const SLOT: usize = 256;
+
+struct Turn {
+    bank: usize,
+    member: BarrierMember,
+}
+
+/// A rank's introduction.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Hello {
+    /// [`table::VERSION`] and [`FINGERPRINT`] of the build.
+    build: [u64; 2],
+    identity: Identity,
+    /// Rank 0: where the board lies; meaningless if `failed`.
+    board: Location,
+    /// The rank has no memory for its part.
+    failed: u64,
+}
+
+// SAFETY: integers, arrays of integers and a `Location`, which is plain itself; all fields are multiples of eight bytes.
+unsafe impl Plain for Hello {}
+// SAFETY: a `u64`.
+unsafe impl Plain for u64 {}
+
+static ATTRIBUTE: Attribute = Attribute::new(|value| {
+    // SAFETY: `join` attached what `Arc::into_raw` gave, and the host hands it back once.
+    drop(unsafe { Arc::from_raw(value.cast::<Membership>().cast_const()) });
+});
+
+/// The membership of a communicator, found or formed. Collective where it is not yet formed.
+pub fn join(comm: MPI_Comm) -> Result<Arc<Membership>, Error> {
+    if let Some(value) = ATTRIBUTE.get(comm)? {
+        let attached = value.cast::<Membership>().cast_const();
+        // SAFETY: attached by an earlier call, alive as long as the attribute is; this adds a reference.
+        return Ok(unsafe {
+            Arc::increment_strong_count(attached);
+            Arc::from_raw(attached)
+        });
+    }
+    let membership = Arc::new(form(comm)?);
+    if let Membership::Declined(reason) = &*membership {
+        verbose(format_args!("a communicator is left to the host: {}", reason.text()));
+    }
+    ATTRIBUTE.set(comm, Arc::into_raw(Arc::clone(&membership)).cast_mut().cast::<c_void>())?;
+    Ok(membership)
+}
+
+fn form(comm: MPI_Comm) -> Result<Membership, Error> {
+    if comm::is_inter(comm)? {
+        return Ok(Membership::Declined(Decline::Communicator));
+    }
+    let (rank, size, group) = (comm::rank(comm)?, comm::size(comm)?, Group::of(comm)?);
+    if let Some(reason) = absence(&group, size)? {
+        return Ok(Membership::Declined(reason));
+    }
+
+    let board_block = if rank == 0 { board_block(size).map(Some) } else { Ok(None) };
+    let board = match &board_block {
+        Ok(Some(block)) => block.location(),
+        _ => NOWHERE,
+    };
+    let build = [u64::from(table::VERSION), FINGERPRINT];
+    let hello = Hello { build, identity: Identity::own(), board, failed: u64::from(board_block.is_err()) };
+    let all = comm::allgather(comm, &hello)?;
+    if let Err(error) = board_block {
+        return Err(error);
+    }
+    if all[0].failed != 0 {
+        return Err(Error::text(Class::NoMem, "rank 0 has no memory for the communicator's shared block"));
+    }
+    if all.iter().any(|other| other.build != build) {
+        return Ok(Membership::Declined(Decline::Version));
+    }
+    if all.iter().any(|other| other.identity.boot != all[0].identity.boot) {
+        return Ok(Membership::Declined(Decline::Absent));
+    }
+
+    let mapping = memory::map(&all[0].board.segment);
+    if let Err(error) = &mapping {
+        verbose(format_args!("rank 0's shared block cannot be mapped: {error}"));
+    }
+    let mapped = comm::allgather(comm, &u64::from(mapping.is_ok()))?;
+    let (Ok(mapping), true) = (mapping, mapped.iter().all(|mapped| *mapped != 0)) else {
+        return Ok(Membership::Declined(Decline::Unmapped));
+    };
+    let Some(board) = mapping.at(all[0].board.offset, board_bytes(size) as u64) else {
+        return Ok(Membership::Declined(Decline::Unmapped));
+    };
+    Ok(Membership::Team(Team {
+        rank,
+        group,
+        processes: Processes::new(all.iter().map(|hello| hello.identity).collect(), rank),
+        board: board.as_ptr().cast::<Board>().cast_const(),
+        turn: Mutex::new(Turn { bank: 0, member: BarrierMember::new(size) }),
+        _board_mapping: mapping,
+        _board_block: board_block.ok().flatten(),
+    }))
+}
+
+/// A reason why not every rank of the group can take part in an exchange of ours, found without any.
+fn absence(group: &Group, size: u32) -> Result<Option<Decline>, Error> {
+    if config::get().disable {
+        return Ok(Some(Decline::Disabled));
+    }
+    if size == 1 {
+        return Ok(None);
+    }
+    if !job::is_known() || job::published_rank() != Some(comm::rank(host().handles.comm_world)?) {
+        return Ok(Some(Decline::Launcher));
+    }
+    let ranks = group.world_ranks(size)?;
+    let missing = ranks.iter().any(|rank| !rank.is_some_and(job::is_present));
+    Ok(missing.then_some(Decline::Absent))
+}
+
+fn board_block(size: u32) -> Result<Block, Error> {
+    let block = memory::allocate(board_bytes(size), align_of::<Board>())?;
+    // SAFETY: the block is new, aligned and large enough, and any bytes are atomics.
+    unsafe { block.address().cast::<Board>().as_ref() }.barrier.reset();
+    Ok(block)
+}
+
+fn board_bytes(size: u32) -> usize {
+    size_of::<Board>() + 2 * SLOT * size as usize
+}
+
+/// A location that nobody looks at.
+pub const NOWHERE: Location = Location { segment: SegmentName { pid: 0, fd: -1, size: 0, token: [0; 16] }, offset: 0 };
+
+impl From<MemoryError> for Error {
+    fn from(error: MemoryError) -> Error {
+        match error {
+            MemoryError::NoMemory { bytes, errno, .. } => Error { class: Class::NoMem, what: What::Memory { bytes, errno } },
+            MemoryError::Alignment { .. } => Error::text(Class::Arg, "the alignment is no power of two or too large"),
+            MemoryError::System { .. } => Error::text(Class::Other, "a system call for shared memory failed"),
+            MemoryError::Unreachable { .. } => Error::text(Class::Other, "a peer's memory cannot be mapped"),
+            MemoryError::NotShared { .. } => Error::text(Class::Other, "a peer's memory is not what the peer named"),
+            _ => Error::text(Class::Other, "shared memory was asked for inside such a request"),
+        }
+    }
+}
+
+impl Team {
+    /// The calling rank.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> u32 {
+        self.processes.count()
+    }
+
+    /// The communicator's group.
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// A wait that ends when a rank of the team dies.
+    pub fn waiter(&self) -> Waiter<'_> {
+        Waiter::new(&self.processes)
+    }
+
+    /// Every rank's `mine`, in rank order. Collective; one barrier.
+    ///
+    /// Two banks of slots take turns, so that one barrier is enough: a rank that is fast writes into the other bank in the next exchange, and
+    /// comes back to this one only behind that exchange's barrier, which every rank enters after it has read this bank.
+    pub fn exchange<T: Plain>(&self, mine: &T) -> Result<Vec<T>, Error> {
+        const { assert!(size_of::<T>() <= SLOT) };
+        let mut turn = lock(&self.turn);
+        let bank = turn.bank;
+        turn.bank ^= 1;
+        // SAFETY: the own slot of this bank: no other rank writes it, and none reads it before the barrier.
+        unsafe { ptr::copy_nonoverlapping(ptr::from_ref(mine), self.slot(bank, self.rank).cast::<T>(), 1) };
+        // SAFETY: mapped as long as the team lives.
+        let barrier = unsafe { &(*self.board).barrier };
+        barrier.wait(&turn.member, &mut self.waiter())?;
+        Ok((0..self.size())
+            .map(|rank| {
+                let mut theirs = MaybeUninit::<T>::uninit();
+                // SAFETY: written by its rank before the barrier and left alone until the one after the next; any bytes are a `T`.
+                unsafe {
+                    ptr::copy_nonoverlapping(self.slot(bank, rank).cast::<T>(), theirs.as_mut_ptr(), 1);
+                    theirs.assume_init()
+                }
+            })
+            .collect())
+    }
+
+    fn slot(&self, bank: usize, rank: u32) -> *mut u8 {
+        let index = bank * self.size() as usize + rank as usize;
+        // SAFETY: inside the board's block, which has two slots a rank behind the barrier.
+        unsafe { self.board.cast::<u8>().cast_mut().add(size_of::<Board>() + index * SLOT) }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,36 @@
+//! `MPI_Get` (MPI-4.1, section 12.3.2).
+
+use super::copy::copy;
+use super::target::Transfer;
+use crate::base::error::Error;
+use crate::base::stats::Kind;
+use crate::datatype;
+use crate::window::Window;
+
+/// Copies from the target's window to the origin's buffer. The bytes are there when it returns.
+///
+/// Cost: two checks of types, one of bounds, one of the epoch, and the copy. No system call, no allocation, no lock.
+///
+/// # Safety
+/// The origin's buffer is valid for what the arguments describe, as MPI demands of the application.
+#[inline]
+pub unsafe fn get(window: &Window, transfer: &Transfer) -> Result<(), Error> {
+    if let Some(piece) = transfer.piece(window) {
+        // SAFETY: the target's range is checked, the origin's vouched for.
+        unsafe { copy(piece.target, transfer.origin, piece.bytes) };
+        window.tallies.of(Kind::Get).count(piece.bytes as u64);
+        return Ok(());
+    }
+    // SAFETY: as above.
+    unsafe { get_shaped(window, transfer) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn get_shaped(window: &Window, transfer: &Transfer) -> Result<(), Error> {
+    let Some(shaped) = transfer.check(window)? else { return Ok(()) };
+    // SAFETY: the target's span is checked, the origin's vouched for, and the sizes are equal.
+    unsafe { datatype::transfer(shaped.target, &shaped.target_layout, transfer.origin, &shaped.origin_layout) };
+    window.tallies.of(Kind::Get).count(shaped.origin_layout.size());
+    Ok(())
+}

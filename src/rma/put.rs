@@ -1,0 +1,37 @@
+//! `MPI_Put` (MPI-4.1, section 12.3.1).
+
+use super::copy::copy;
+use super::target::Transfer;
+use crate::base::error::Error;
+use crate::base::stats::Kind;
+use crate::datatype;
+use crate::window::Window;
+
+/// Copies from the origin's buffer to the target's window. When it returns the buffer may be used again; the target sees the bytes after
+/// the next synchronisation that the standard asks for.
+///
+/// Cost: two checks of types, one of bounds, one of the epoch, and the copy. No system call, no allocation, no lock.
+///
+/// # Safety
+/// The origin's buffer is valid for what the arguments describe, as MPI demands of the application.
+#[inline]
+pub unsafe fn put(window: &Window, transfer: &Transfer) -> Result<(), Error> {
+    if let Some(piece) = transfer.piece(window) {
+        // SAFETY: the target's range is checked, the origin's vouched for.
+        unsafe { copy(transfer.origin, piece.target, piece.bytes) };
+        window.tallies.of(Kind::Put).count(piece.bytes as u64);
+        return Ok(());
+    }
+    // SAFETY: as above.
+    unsafe { put_shaped(window, transfer) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn put_shaped(window: &Window, transfer: &Transfer) -> Result<(), Error> {
+    let Some(shaped) = transfer.check(window)? else { return Ok(()) };
+    // SAFETY: the target's span is checked, the origin's vouched for, and the sizes are equal.
+    unsafe { datatype::transfer(transfer.origin, &shaped.origin_layout, shaped.target, &shaped.target_layout) };
+    window.tallies.of(Kind::Put).count(shaped.origin_layout.size());
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! From the arguments of an operation to two checked places in memory. Nothing is touched before everything is checked.
+
+use crate::base::error::{Class, Error, What};
+use crate::datatype::{self, Layout};
+use crate::host::abi::{self, MPI_Datatype};
+use crate::window::Window;
+use crate::window::epoch::Epochs;
+use core::ffi::c_int;
+
+/// The arguments that put and get have in common, as passed.
+#[derive(Clone, Copy)]
+pub struct Transfer {
+    /// Address of the origin's buffer.
+    pub origin: *mut u8,
+    /// Items at the origin.
+    pub origin_count: i64,
+    /// Their type.
+    pub origin_datatype: MPI_Datatype,
+    /// Target rank.
+    pub target: c_int,
+    /// Displacement in the target's units.
+    pub displacement: i64,
+    /// Items at the target.
+    pub target_count: i64,
+    /// Their type.
+    pub target_datatype: MPI_Datatype,
+}
+
+/// A checked transfer of one run of bytes.
+pub(super) struct Piece {
+    /// Address in the target's memory as mapped here.
+    pub(super) target: *mut u8,
+    /// Length.
+    pub(super) bytes: usize,
+}
+
+impl Transfer {
+    /// The common case, by arithmetic alone: predefined types of one run, a legal target, inside its window and an epoch. `None` sends the
+    /// caller to [`Transfer::check`], which finds out what is wrong, or unusual.
+    #[inline]
+    pub(super) fn piece(&self, window: &Window) -> Option<Piece> {
+        let peer = window.peer(self.target)?;
+        let origin_size = datatype::contiguous_size(self.origin_datatype)?;
+        // Both are at most 2^63 / 2^56, so that the products below cannot wrap.
+        if self.origin_count as u64 >= 1 << 56 || self.target_count as u64 >= 1 << 56 {
+            return None;
+        }
+        let bytes = self.origin_count as u64 * origin_size;
+        let same = self.origin_datatype == self.target_datatype && self.origin_count == self.target_count;
+        if !same && datatype::contiguous_size(self.target_datatype)? * self.target_count as u64 != bytes {
+            return None;
+        }
+        // A negative displacement is a huge one here, and ends outside of the window.
+        let offset = (self.displacement as u64).checked_mul(peer.unit)?;
+        if offset > peer.size || bytes > peer.size - offset || bytes == 0 || self.origin.is_null() {
+            return None;
+        }
+        if !window.epochs.covers(self.target) {
+            return None;
+        }
+        // SAFETY: inside the target's memory, as checked.
+        Some(Piece { target: unsafe { peer.base.add(offset as usize) }, bytes: bytes as usize })
+    }
+
+    /// Every other case: what is wrong with the arguments, nothing to do (`Ok(None)`), or where to move what.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn check(&self, window: &Window) -> Result<Option<Shaped>, Error> {
+        let count = |argument, value: i64| u64::try_from(value).map_err(|_| Error::value(Class::Count, argument, value));
+        let (origin_count, target_count) = (count("origin_count", self.origin_count)?, count("target_count", self.target_count)?);
+        if self.target == abi::PROC_NULL {
+            return Ok(None);
+        }
+        let peer = window.target(self.target)?;
+        let too_large = Error::text(Class::Count, "count and datatype describe more than memory");
+        let shape = |datatype, count| datatype::layout(datatype)?.repeat(count).ok_or(too_large);
+        let origin_layout = shape(self.origin_datatype, origin_count)?;
+        let target_layout = shape(self.target_datatype, target_count)?;
+        let bytes = origin_layout.size();
+        if bytes != target_layout.size() {
+            return Err(Error { class: Class::Type, what: What::Signature { origin: bytes, target: target_layout.size() } });
+        }
+        if bytes == 0 {
+            return Ok(None);
+        }
+        if self.origin.is_null() {
+            return Err(Error::text(Class::Buffer, "the origin's address is null and there are bytes to move"));
+        }
+        let span = target_layout.span();
+        let offset = u64::try_from(self.displacement).ok().and_then(|displacement| displacement.checked_mul(peer.unit));
+        let Some(offset) = offset.filter(|offset| *offset <= peer.size && span <= peer.size - *offset) else {
+            let (displacement, size, unit) = (self.displacement, peer.size, peer.unit);
+            let what = What::Range { rank: self.target, displacement, bytes: span, size, unit };
+            return Err(Error { class: Class::RmaRange, what });
+        };
+        if !window.epochs.covers(self.target) {
+            return Err(Epochs::uncovered(self.target));
+        }
+        // SAFETY: inside the target's memory, as checked.
+        let target = unsafe { peer.base.add(offset as usize) };
+        Ok(Some(Shaped { origin_layout, target_layout, target }))
+    }
+}
+
+/// A checked transfer between two layouts of equal size.
+pub(super) struct Shaped {
+    pub(super) origin_layout: Layout,
+    pub(super) target_layout: Layout,
+    /// Address in the target's memory as mapped here.
+    pub(super) target: *mut u8,
+}

@@ -1,0 +1,20 @@
+//! The control block of a (window, rank): the words by which ranks agree about it, in that rank's shared memory, of one layout for all flavours.
+
+use crate::node::words::{BarrierWords, LockWords};
+
+/// Each member sits on cache lines of its own. What each word means, who writes and who reads it, stands with its type.
+#[repr(C)]
+pub(super) struct Control {
+    /// Passive target: who has locked this rank's memory.
+    pub(super) lock: LockWords,
+    /// Rank 0's is the one that all ranks meet at in `MPI_Win_fence` and `MPI_Win_free`.
+    pub(super) fence: BarrierWords,
+}
+
+impl Control {
+    /// Start state, for memory that may have been another window's (cases.md, 21).
+    pub(super) fn reset(&self) {
+        self.lock.reset();
+        self.fence.reset();
+    }
+}

@@ -1,0 +1,307 @@
+//! Creation of windows. All ranks of the communicator decide alike, from what they have exchanged: serve the window, leave it to the
+//! host, or fail with one class. Until the last exchange everything made here is dropped on the way out of an error.
+//!
+//! Two exchanges (three for contiguous shared windows, whose rank 0 must know all sizes before it allocates), each one barrier.
+
+use super::control::Control;
+use super::errhandler::Handler;
+use super::{Flavor, Peer, Window, attributes, epoch::Epochs, handle, hints};
+use crate::base::error::{Class, Error, What};
+use crate::base::log::verbose;
+use crate::base::stats::{Decline, TOTALS, Tallies};
+use crate::host::abi::{MPI_Aint, MPI_Comm, MPI_Info, MPI_Win};
+use crate::host::comm::Plain;
+use crate::node::memory::{self, Block, Location, Mapping};
+use crate::node::team::{self, Membership, NOWHERE, Team};
+use crate::node::words::BarrierMember;
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+
+/// What the application asks for.
+pub struct Request {
+    /// How the window is made.
+    pub flavor: Flavor,
+    /// The application's memory (`Flavor::Create` only).
+    pub base: *mut c_void,
+    /// Its size in bytes, as passed.
+    pub size: i64,
+    /// The displacement unit, as passed.
+    pub unit: i64,
+    /// Hints.
+    pub info: MPI_Info,
+    /// The ranks.
+    pub comm: MPI_Comm,
+}
+
+/// What became of it.
+pub enum Outcome {
+    /// The window is ours.
+    Served {
+        /// Its handle.
+        handle: MPI_Win,
+        /// Where its memory begins, for the application.
+        base: *mut c_void,
+    },
+    /// The window is the host's to make, on all ranks.
+    Declined(Decline),
+}
+
+/// A rank's part, told to all.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Part {
+    /// 0, or an error's class + 1.
+    failure: u64,
+    /// 0, or a reason to leave the window to the host.
+    decline: u64,
+    /// 1 where a shared window's parts need not touch.
+    scattered: u64,
+    size: u64,
+    unit: u64,
+    /// The rank's memory, if `has_memory`.
+    memory: Location,
+    has_memory: u64,
+    control: Location,
+}
+
+// SAFETY: `u64`s and locations, which are plain and multiples of eight bytes themselves.
+unsafe impl Plain for Part {}
+
+/// The second exchange of a contiguous shared window: where rank 0 has put all parts.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Whole {
+    failure: u64,
+    memory: Location,
+}
+
+// SAFETY: as for `Part`.
+unsafe impl Plain for Whole {}
+
+fn failure<T>(result: &Result<T, Error>) -> u64 {
+    result.as_ref().err().map_or(0, |error| error.class as u64 + 1)
+}
+
+/// The class that all ranks end with: the lowest failed rank's. That rank says why; the others, that it failed.
+fn agree(failures: impl Iterator<Item = u64>, own_rank: u32, own: Option<Error>) -> Result<(), Error> {
+    let Some((rank, code)) = failures.enumerate().find(|(_, code)| *code != 0) else { return Ok(()) };
+    match own {
+        Some(error) if rank as u32 == own_rank => Err(error),
+        _ => Err(Error { class: Class::from_byte((code - 1) as u8), what: What::Elsewhere { rank: rank as u32 } }),
+    }
+}
+
+/// Makes a window. Collective over the communicator.
+pub fn create(request: &Request) -> Result<Outcome, Error> {
+    let membership = team::join(request.comm)?;
+    match &*membership {
+        Membership::Declined(reason) => Ok(Outcome::Declined(*reason)),
+        Membership::Team(team) => create_on(&membership, team, request),
+    }
+}
+
+/// What a rank has made for its part.
+struct Own {
+    size: u64,
+    unit: u64,
+    control: Block,
+    memory: Memory,
+}
+
+enum Memory {
+    /// None yet: no bytes, or rank 0 will allocate for all.
+    None,
+    /// Its own.
+    Block(Block),
+    /// The application's, in a segment that is shared already.
+    At(Location),
+    /// The application's, which is not shared.
+    Foreign,
+}
+
+fn prepare(request: &Request, contiguous: bool) -> Result<Own, Error> {
+    let size = u64::try_from(request.size).map_err(|_| Error::value(Class::Size, "size", request.size))?;
+    let unit = match u64::try_from(request.unit) {
+        Ok(unit) if unit > 0 => unit,
+        _ => return Err(Error::value(Class::Disp, "disp_unit", request.unit)),
+    };
+    let memory = match request.flavor {
+        Flavor::Create if size == 0 => Memory::None,
+        Flavor::Create if request.base.is_null() => {
+            return Err(Error::text(Class::Base, "the base is null and the size is not 0"));
+        }
+        Flavor::Create => {
+            memory::locate(request.base.cast(), size as usize).map_or(Memory::Foreign, Memory::At)
+        }
+        Flavor::Shared if contiguous => Memory::None,
+        Flavor::Allocate | Flavor::Shared => Memory::Block(memory::allocate(size as usize, hints::alignment(request.info))?),
+    };
+    let control = memory::allocate(size_of::<Control>(), align_of::<Control>())?;
+    // SAFETY: new, aligned and large enough; any bytes are atomics, and nobody else knows the block yet.
+    unsafe { control.address().cast::<Control>().as_ref() }.reset();
+    Ok(Own { size, unit, control, memory })
+}
+
+fn create_on(membership: &Arc<Membership>, team: &Team, request: &Request) -> Result<Outcome, Error> {
+    let scattered = request.flavor != Flavor::Shared || hints::allows_gaps(request.info);
+    let own = prepare(request, !scattered);
+    let decline = match &own {
+        _ if hints::asks_for_host(request.info) => Some(Decline::Asked),
+        Ok(Own { memory: Memory::Foreign, .. }) => Some(Decline::ForeignMemory),
+        _ => None,
+    };
+
+    let parts = team.exchange(&part(&own, decline, scattered))?;
+    agree(parts.iter().map(|part| part.failure), team.rank(), own.as_ref().err().copied())?;
+    if let Some(reason) = parts.iter().find_map(|part| Decline::from_byte(part.decline as u8)) {
+        verbose(format_args!("a window is left to the host: {}", reason.text()));
+        return Ok(Outcome::Declined(reason));
+    }
+    // `agree` has returned where any rank's part, this one's included, had failed.
+    let mut own = own?;
+    // Parts touch unless every rank has asked for the opposite: a rank that did not would rely on it.
+    let touching = request.flavor == Flavor::Shared && !parts.iter().all(|part| part.scattered != 0);
+    let places = if touching { place_together(team, &parts, &mut own)? } else { place_apart(&parts) };
+
+    let made = build(membership, team, request, &parts, &places, own);
+    let agreed = team
+        .exchange(&failure(&made))
+        .and_then(|failures| agree(failures.into_iter(), team.rank(), made.as_ref().err().copied()));
+    let (handle, base) = made?;
+    if let Err(error) = agreed {
+        // SAFETY: the handle was made above and nobody has been told of it.
+        drop(unsafe { handle::remove(handle) });
+        return Err(error);
+    }
+    if team.rank() == 0 {
+        TOTALS.served.fetch_add(1, Relaxed);
+    }
+    Ok(Outcome::Served { handle, base })
+}
+
+fn part(own: &Result<Own, Error>, decline: Option<Decline>, scattered: bool) -> Part {
+    let blank = Part {
+        failure: failure(own),
+        decline: decline.map_or(0, |reason| reason as u64),
+        scattered: u64::from(scattered),
+        size: 0,
+        unit: 1,
+        memory: NOWHERE,
+        has_memory: 0,
+        control: NOWHERE,
+    };
+    let Ok(own) = own else { return blank };
+    let memory = match &own.memory {
+        Memory::Block(block) => Some(block.location()),
+        Memory::At(location) => Some(*location),
+        Memory::None | Memory::Foreign => None,
+    };
+    Part {
+        size: own.size,
+        unit: own.unit,
+        memory: memory.unwrap_or(NOWHERE),
+        has_memory: u64::from(memory.is_some()),
+        control: own.control.location(),
+        ..blank
+    }
+}
+
+/// Where each rank's memory lies, `None` for a rank without any.
+type Places = Vec<Option<Location>>;
+
+fn place_apart(parts: &[Part]) -> Places {
+    parts.iter().map(|part| (part.has_memory != 0).then_some(part.memory)).collect()
+}
+
+/// One block of rank 0 for all, each rank's part behind that of the rank before it (MPI-4.1, section 12.2.3).
+fn place_together(team: &Team, parts: &[Part], own: &mut Own) -> Result<Places, Error> {
+    let total = parts.iter().try_fold(0_u64, |total, part| total.checked_add(part.size));
+    let block = match total {
+        Some(total) if total <= i64::MAX as u64 => {
+            if team.rank() == 0 { memory::allocate(total as usize, page_size()).map(Some).map_err(Error::from) } else { Ok(None) }
+        }
+        _ => Err(Error::text(Class::Size, "the sizes of all ranks add up to more than memory")),
+    };
+    let memory = match &block {
+        Ok(Some(block)) => block.location(),
+        _ => NOWHERE,
+    };
+    let wholes = team.exchange(&Whole { failure: failure(&block), memory })?;
+    agree(wholes.iter().map(|whole| whole.failure), team.rank(), block.as_ref().err().copied())?;
+    if let Some(block) = block? {
+        own.memory = Memory::Block(block);
+    }
+    let mut next = wholes[0].memory.offset;
+    Ok(parts
+        .iter()
+        .map(|part| {
+            let place = Location { segment: wholes[0].memory.segment, offset: next };
+            next += part.size;
+            Some(place)
+        })
+        .collect())
+}
+
+fn page_size() -> usize {
+    // SAFETY: no preconditions.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+type Mapped = (Box<[Peer]>, Vec<Arc<Mapping>>);
+
+fn map_all(parts: &[Part], places: &Places, rank: u32, request: &Request) -> Result<Mapped, Error> {
+    let mut mappings = Vec::<Arc<Mapping>>::new();
+    let mut reach = |location: &Location, bytes: u64| -> Result<*mut u8, Error> {
+        let mapping = memory::map(&location.segment)?;
+        let at = mapping.at(location.offset, bytes).ok_or(Error::text(Class::Other, "a peer named memory outside its segment"))?;
+        if !mappings.iter().any(|kept| Arc::ptr_eq(kept, &mapping)) {
+            mappings.push(mapping);
+        }
+        Ok(at.as_ptr())
+    };
+    let mut peers = Vec::with_capacity(parts.len());
+    for (other, (part, place)) in parts.iter().zip(places).enumerate() {
+        let base = match place {
+            // The application's own address, which may be another mapping of the same memory than ours.
+            _ if request.flavor == Flavor::Create && other == rank as usize => request.base.cast::<u8>(),
+            Some(place) => reach(place, part.size)?,
+            None => ptr::null_mut(),
+        };
+        let control = reach(&part.control, size_of::<Control>() as u64)?.cast::<Control>().cast_const();
+        peers.push(Peer { base, size: part.size, unit: part.unit, control });
+    }
+    Ok((peers.into(), mappings))
+}
+
+/// Everything of the window that is local to this rank.
+fn build(
+    membership: &Arc<Membership>,
+    team: &Team,
+    request: &Request,
+    parts: &[Part],
+    places: &Places,
+    own: Own,
+) -> Result<(MPI_Win, *mut c_void), Error> {
+    let (peers, mappings) = map_all(parts, places, team.rank(), request)?;
+    let base = peers[team.rank() as usize].base.cast::<c_void>();
+    let window = Window {
+        epochs: Epochs::new(team.size()),
+        tallies: Tallies::default(),
+        membership: Arc::clone(membership),
+        fence: Mutex::new(BarrierMember::new(team.size())),
+        flavor: request.flavor,
+        attributes: attributes::Predefined::new(base, own.size as MPI_Aint, own.unit, request.flavor),
+        handler: Mutex::new(Handler::initial()),
+        peers,
+        _mappings: mappings,
+        _memory: match own.memory {
+            Memory::Block(block) => Some(block),
+            Memory::None | Memory::At(_) | Memory::Foreign => None,
+        },
+        _control: own.control,
+    };
+    let handle = handle::insert(Box::new(window)).ok_or(Error::text(Class::NoMem, "all window handles are in use"))?;
+    Ok((handle, base))
+}

@@ -1,0 +1,253 @@
+//! The state of a rank's access epochs on a window: which targets an operation may name now.
+//!
+//! One word says which kind of epoch is open, so that an operation checks it with one load. Private to the process; several threads
+//! may be inside (`MPI_THREAD_MULTIPLE`), each on targets of its own, hence atomics. Nothing is published by these words: an operation follows
+//! the synchronisation call that opened its epoch in program order, or by the program's own ordering of its threads.
+
+use crate::base::error::{Class, Error, What};
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+/// No epoch.
+const NONE: u32 = 0;
+/// Between fences, nothing done yet: a lock may still follow.
+const FENCE: u32 = 1;
+/// Between fences, with operations.
+const FENCE_USED: u32 = 2;
+/// `MPI_Win_lock_all`.
+const LOCK_ALL: u32 = 3;
+/// One or more `MPI_Win_lock`.
+const LOCK: u32 = 4;
+
+/// What this rank holds of one target's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Held {
+    /// Not locked by this rank.
+    No = 0,
+    /// `MPI_LOCK_SHARED`.
+    Shared = 1,
+    /// `MPI_LOCK_EXCLUSIVE`.
+    Exclusive = 2,
+    /// Locked with `MPI_MODE_NOCHECK`: no word was changed, none will be.
+    Unchecked = 3,
+}
+
+impl Held {
+    fn from_byte(byte: u8) -> Held {
+        match byte {
+            1 => Held::Shared,
+            2 => Held::Exclusive,
+            3 => Held::Unchecked,
+            _ => Held::No,
+        }
+    }
+}
+
+/// Access epochs of the calling rank.
+pub struct Epochs {
+    open: AtomicU32,
+    /// Number of targets in `held` that are not `No`.
+    locks: AtomicU32,
+    held: Box<[AtomicU8]>,
+    /// `lock_all` was called with `MPI_MODE_NOCHECK`.
+    all_unchecked: AtomicU32,
+}
+
+impl Epochs {
+    /// No epoch, on a window of so many ranks.
+    pub fn new(ranks: u32) -> Epochs {
+        Epochs {
+            open: AtomicU32::new(NONE),
+            locks: AtomicU32::new(0),
+            held: (0..ranks).map(|_| AtomicU8::new(Held::No as u8)).collect(),
+            all_unchecked: AtomicU32::new(0),
+        }
+    }
+
+    /// May an operation name this target (a rank of the window) now?
+    #[inline]
+    pub fn covers(&self, target: c_int) -> bool {
+        match self.open.load(Relaxed) {
+            LOCK_ALL | FENCE_USED => true,
+            LOCK => self.held[target as usize].load(Relaxed) != Held::No as u8,
+            FENCE => {
+                self.open.store(FENCE_USED, Relaxed);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The error of an operation outside of any epoch that covers its target.
+    #[cold]
+    pub fn uncovered(target: c_int) -> Error {
+        Error { class: Class::RmaSync, what: What::NoEpoch { rank: target } }
+    }
+
+    /// Is a lock or `lock_all` held?
+    pub fn is_passive(&self) -> bool {
+        matches!(self.open.load(Relaxed), LOCK_ALL | LOCK)
+    }
+
+    /// Is this target locked, by itself or with all?
+    #[inline]
+    pub fn is_passive_at(&self, target: c_int) -> bool {
+        match self.open.load(Relaxed) {
+            LOCK_ALL => true,
+            LOCK => self.held[target as usize].load(Relaxed) != Held::No as u8,
+            _ => false,
+        }
+    }
+
+    /// A fence: legal unless a passive epoch is open.
+    pub fn may_fence(&self) -> Result<(), Error> {
+        if self.is_passive() { Err(Error::text(Class::RmaSync, "a fence inside a lock epoch")) } else { Ok(()) }
+    }
+
+    /// After a fence: open, unless it said that nothing will follow.
+    pub fn fenced(&self, opens: bool) {
+        self.open.store(if opens { FENCE } else { NONE }, Relaxed);
+    }
+
+    /// May this rank lock the target? A fence with nothing behind it has opened no epoch that anybody used.
+    pub fn may_lock(&self, target: c_int) -> Result<(), Error> {
+        match self.open.load(Relaxed) {
+            NONE | FENCE => Ok(()),
+            LOCK if self.held[target as usize].load(Relaxed) == Held::No as u8 => Ok(()),
+            LOCK => Err(lock_error("is locked by this rank already", target)),
+            LOCK_ALL => Err(lock_error("is locked with all others already", target)),
+            _ => Err(lock_error("is locked inside a fence epoch", target)),
+        }
+    }
+
+    /// The target's lock is held from now on.
+    pub fn locked(&self, target: c_int, held: Held) {
+        self.held[target as usize].store(held as u8, Relaxed);
+        self.locks.fetch_add(1, Relaxed);
+        self.open.store(LOCK, Relaxed);
+    }
+
+    /// What is held of the target's lock, which an unlock ends.
+    pub fn held(&self, target: c_int) -> Result<Held, Error> {
+        match Held::from_byte(self.held[target as usize].load(Relaxed)) {
+            Held::No => Err(lock_error("is not locked by this rank", target)),
+            held => Ok(held),
+        }
+    }
+
+    /// The target's lock is not held any more.
+    pub fn unlocked(&self, target: c_int) {
+        self.held[target as usize].store(Held::No as u8, Relaxed);
+        if self.locks.fetch_sub(1, Relaxed) == 1 {
+            // Only if no other thread has locked meanwhile: it has counted itself before it opens.
+            let _ = self.open.compare_exchange(LOCK, NONE, Relaxed, Relaxed);
+            if self.locks.load(Relaxed) != 0 {
+                self.open.store(LOCK, Relaxed);
+            }
+        }
+    }
+
+    /// May this rank lock all targets?
+    pub fn may_lock_all(&self) -> Result<(), Error> {
+        match self.open.load(Relaxed) {
+            NONE | FENCE => Ok(()),
+            LOCK_ALL => Err(Error::text(Class::RmaSync, "lock_all inside a lock_all epoch")),
+            LOCK => Err(Error::text(Class::RmaSync, "lock_all inside a lock epoch")),
+            _ => Err(Error::text(Class::RmaSync, "lock_all inside a fence epoch")),
+        }
+    }
+
+    /// All targets' locks are held from now on; `unchecked` where no word was changed.
+    pub fn locked_all(&self, unchecked: bool) {
+        self.all_unchecked.store(u32::from(unchecked), Relaxed);
+        self.open.store(LOCK_ALL, Relaxed);
+    }
+
+    /// Whether the open `lock_all` epoch is unchecked; an error where there is none.
+    pub fn held_all(&self) -> Result<bool, Error> {
+        match self.open.load(Relaxed) {
+            LOCK_ALL => Ok(self.all_unchecked.load(Relaxed) != 0),
+            _ => Err(Error::text(Class::RmaSync, "unlock_all without lock_all")),
+        }
+    }
+
+    /// The `lock_all` epoch has ended.
+    pub fn unlocked_all(&self) {
+        self.open.store(NONE, Relaxed);
+    }
+}
+
+fn lock_error(text: &'static str, rank: c_int) -> Error {
+    Error { class: Class::RmaSync, what: What::Lock { text, rank } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_covered_without_an_epoch() {
+        let epochs = Epochs::new(2);
+        assert!(!epochs.covers(0) && !epochs.is_passive_at(0));
+        assert!(epochs.held(0).is_err() && epochs.held_all().is_err());
+    }
+
+    #[test]
+    fn a_lock_may_follow_a_fence_that_nothing_followed() {
+        let epochs = Epochs::new(2);
+        epochs.fenced(true);
+        assert!(epochs.may_lock(1).is_ok());
+        assert!(epochs.may_lock_all().is_ok());
+        assert!(epochs.covers(1));
+        assert!(epochs.may_lock(1).is_err(), "an operation has used the fence epoch");
+        assert!(epochs.may_lock_all().is_err());
+        epochs.fenced(false);
+        assert!(!epochs.covers(1));
+        assert!(epochs.may_lock(1).is_ok());
+    }
+
+    #[test]
+    fn a_lock_covers_its_target_alone() {
+        let epochs = Epochs::new(3);
+        epochs.locked(1, Held::Exclusive);
+        assert!(epochs.covers(1) && !epochs.covers(0));
+        assert!(epochs.may_lock(1).is_err() && epochs.may_lock(0).is_ok());
+        assert!(epochs.may_fence().is_err() && epochs.may_lock_all().is_err());
+        epochs.locked(0, Held::Shared);
+        assert_eq!((epochs.held(0), epochs.held(1)), (Ok(Held::Shared), Ok(Held::Exclusive)));
+        epochs.unlocked(1);
+        assert!(epochs.covers(0) && !epochs.covers(1) && epochs.is_passive());
+        epochs.unlocked(0);
+        assert!(!epochs.is_passive());
+    }
+
+    #[test]
+    fn lock_all_covers_all_and_remembers_whether_it_was_checked() {
+        let epochs = Epochs::new(2);
+        epochs.locked_all(true);
+        assert!(epochs.covers(0) && epochs.covers(1) && epochs.may_lock(0).is_err());
+        assert_eq!(epochs.held_all(), Ok(true));
+        epochs.unlocked_all();
+        epochs.locked_all(false);
+        assert_eq!(epochs.held_all(), Ok(false));
+    }
+
+    #[test]
+    fn threads_that_lock_targets_of_their_own_leave_the_right_state() {
+        let epochs = Epochs::new(4);
+        std::thread::scope(|scope| {
+            for target in 0..4 {
+                let epochs = &epochs;
+                scope.spawn(move || {
+                    for _ in 0..20_000 {
+                        epochs.locked(target, Held::Exclusive);
+                        assert!(epochs.held(target).is_ok());
+                        epochs.unlocked(target);
+                    }
+                });
+            }
+        });
+        assert!(!epochs.is_passive());
+    }
+}

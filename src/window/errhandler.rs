@@ -1,0 +1,164 @@
+//! Error handlers of windows (MPI-4.1, section 9.3.2). Handles stay the host's; which function stands behind one, how many hold it, and
+//! its call are ours.
+
+use crate::base::error::{Class, Error};
+use crate::host::abi::{MPI_Errhandler, MPI_Win, MPI_Win_errhandler_function};
+use crate::host::table::host;
+use core::ffi::c_int;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What happens to an error on a window.
+pub enum Handler {
+    /// `MPI_ERRORS_ARE_FATAL`, the start state, and MPI-4's `MPI_ERRORS_ABORT`.
+    Fatal(MPI_Errhandler),
+    /// `MPI_ERRORS_RETURN`.
+    Return,
+    /// A function of the application.
+    Function(Reference),
+}
+
+/// The C type of a window's error handler.
+pub type Function = unsafe extern "C-unwind" fn(*mut MPI_Win, *mut c_int, ...);
+
+struct Entry {
+    handle: MPI_Errhandler,
+    function: Function,
+    references: usize,
+}
+
+// SAFETY: a handle and a function of the application, which must itself see to it that it may be called from the threads that use the window.
+unsafe impl Send for Entry {}
+
+/// Handlers that the application has created and that somebody holds. A handful at most, looked at on errors and when handlers change.
+static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+fn entries() -> MutexGuard<'static, Vec<Entry>> {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One window's hold on a handler: it stays callable after `MPI_Errhandler_free`, until the last window lets go.
+pub struct Reference {
+    handle: MPI_Errhandler,
+    function: Function,
+}
+
+// SAFETY: as for `Entry`.
+unsafe impl Send for Reference {}
+
+impl Reference {
+    /// The function to call, while nothing is held.
+    pub fn function(&self) -> Function {
+        self.function
+    }
+}
+
+impl Clone for Reference {
+    fn clone(&self) -> Reference {
+        add_reference(self.handle);
+        Reference { handle: self.handle, function: self.function }
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        drop_reference(self.handle);
+    }
+}
+
+fn add_reference(handle: MPI_Errhandler) -> Option<Function> {
+    let mut entries = entries();
+    let entry = entries.iter_mut().find(|entry| entry.handle == handle)?;
+    entry.references += 1;
+    Some(entry.function)
+}
+
+/// Whether the handle was one of the application's; the last reference takes the host's handle with it.
+fn drop_reference(mut handle: MPI_Errhandler) -> bool {
+    {
+        let mut entries = entries();
+        let Some(position) = entries.iter().position(|entry| entry.handle == handle) else { return false };
+        entries[position].references -= 1;
+        if entries[position].references > 0 {
+            return true;
+        }
+        entries.swap_remove(position);
+    }
+    if let Some(free) = host().entry.MPI_Errhandler_free
+        && !crate::host::comm::is_finalized()
+    {
+        // SAFETY: the reference that `created` took over.
+        unsafe { free(&mut handle) };
+    }
+    true
+}
+
+impl Clone for Handler {
+    fn clone(&self) -> Handler {
+        match self {
+            Handler::Fatal(handle) => Handler::Fatal(*handle),
+            Handler::Return => Handler::Return,
+            Handler::Function(reference) => Handler::Function(reference.clone()),
+        }
+    }
+}
+
+impl Handler {
+    /// What a new window has.
+    pub fn initial() -> Handler {
+        Handler::Fatal(host().handles.errors_are_fatal)
+    }
+
+    /// The handler behind a handle.
+    pub fn of(handle: MPI_Errhandler) -> Result<Handler, Error> {
+        let handles = &host().handles;
+        if handle == handles.errors_return {
+            return Ok(Handler::Return);
+        }
+        if handle == handles.errors_are_fatal || handle == handles.errors_abort {
+            return Ok(Handler::Fatal(handle));
+        }
+        match add_reference(handle) {
+            Some(function) => Ok(Handler::Function(Reference { handle, function })),
+            None => Err(Error::text(Class::Arg, "the error handler is null or was not made by MPI_Win_create_errhandler")),
+        }
+    }
+
+    /// A handle for the application, which will free it.
+    pub fn handle(&self) -> MPI_Errhandler {
+        match self {
+            Handler::Fatal(handle) => *handle,
+            Handler::Return => host().handles.errors_return,
+            Handler::Function(reference) => {
+                add_reference(reference.handle);
+                reference.handle
+            }
+        }
+    }
+}
+
+// SAFETY: handles of the host's predefined objects, and references that are themselves `Send`.
+unsafe impl Send for Handler {}
+
+/// `MPI_Win_create_errhandler` has made this handle for this function: the application's reference is counted here from now on.
+pub fn created(handle: MPI_Errhandler, function: MPI_Win_errhandler_function) {
+    let Some(function) = function else { return };
+    // SAFETY: one C function pointer type with two spellings: mpi-sys declares it as "C", which may not be unwound through.
+    let function = unsafe { core::mem::transmute::<unsafe extern "C" fn(*mut MPI_Win, *mut c_int, ...), Function>(function) };
+    entries().push(Entry { handle, function, references: 1 });
+}
+
+/// `MPI_Errhandler_free` of one of ours: drops the application's reference and nulls its handle. `false` for any other handle.
+///
+/// # Safety
+/// `handle` is a valid place.
+pub unsafe fn free(handle: *mut MPI_Errhandler) -> bool {
+    // SAFETY: valid, as the caller vouches.
+    unsafe {
+        if !drop_reference(*handle) {
+            return false;
+        }
+        *handle = host().handles.errhandler_null;
+    }
+    true
+}
+
