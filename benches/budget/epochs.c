@@ -2,7 +2,8 @@
 #include "raw.h"
 #include "window.h"
 
-enum { ORIGIN = 0, TARGET = 1, PAGE = 4096, COMPUTE_NANOSECONDS = 100 * 1000 * 1000, SETTLE_NANOSECONDS = 2 * 1000 * 1000 };
+enum { ORIGIN = 0, TARGET = 1, PAGE = 4096 };
+enum { COMPUTE_NANOSECONDS = 100 * 1000 * 1000, SETTLE_NANOSECONDS = 2 * 1000 * 1000 };
 
 struct epochs {
     MPI_Win win;
@@ -92,8 +93,8 @@ static void compute(int64_t nanoseconds)
         raw_pause();
 }
 
-/* Ours: the target computes, with no MPI call. Reference: it waits inside MPI, where it can help. A host that needs that help lets
- * the origin wait for the end of the computation. */
+/* Ours: the target computes, with no MPI call. Reference: it waits inside MPI, where it can help. A host that needs that help
+ * lets the origin wait for the end of the computation. */
 void passive_put(const struct session *session, const char *name)
 {
     struct window window = window_create(ALLOCATE, PAGE);

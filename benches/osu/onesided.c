@@ -79,7 +79,7 @@ static void free_window(struct test *test, enum flavour flavour)
         free(test->memory);
 }
 
-/* Never 0, so that memory which was cleared and not reached differs; and the rank's own, so that a transfer to oneself differs. */
+/* Never 0, so that memory which was cleared and not reached differs; and the rank's own, so that a transfer to oneself does. */
 static char expected_byte(int rank, int size, size_t index)
 {
     return (char)((index * 7 + (size_t)size + (size_t)rank * 101) % 255 + 1);
@@ -156,12 +156,15 @@ static double figure(const struct test *test, const struct benchmark *benchmark,
 
 static void print_header(const struct benchmark *benchmark, const struct options *options)
 {
-    const char *kind = benchmark->measure == LATENCY ? "Latency" : benchmark->pattern == BOTH_WAYS ? "Bi-directional Bandwidth" : "Bandwidth";
-    const char *unit = benchmark->measure == BANDWIDTH ? "Bandwidth (MB/s)" : options->nanoseconds ? "Latency (ns)" : "Latency (us)";
-    printf("# Transom %s %s Test\n", benchmark->function, kind);
+    const char *kind = benchmark->measure == LATENCY ? "Latency" : "Bandwidth";
+    const char *prefix = benchmark->pattern == BOTH_WAYS ? "Bi-directional " : "";
+    const char *unit = benchmark->measure == BANDWIDTH ? "MB/s" : options->nanoseconds ? "ns" : "us";
+    char column[40];
+    snprintf(column, sizeof column, "%s (%s)", kind, unit);
+    printf("# Transom %s %s%s Test\n", benchmark->function, prefix, kind);
     printf("# Window creation: %s\n", flavour_title(options->flavour));
     printf("# Synchronization: %s\n", sync_title(options->sync));
-    printf("%-*s%*s\n", SIZE_COLUMN, "# Size", VALUE_COLUMN, unit);
+    printf("%-*s%*s\n", SIZE_COLUMN, "# Size", VALUE_COLUMN, column);
     fflush(stdout);
 }
 

@@ -125,8 +125,8 @@ INLINE void pscw_round(const struct test *test, transfer *move, enum pattern pat
     }
 }
 
-/* Inlined into each program with its own operation, pattern and batch, so that nothing stands between the loop and the MPI call.
- * The epoch of the two flush forms is opened and closed outside, as their users do. */
+/* Inlined into each program with its own operation, pattern and batch, so that nothing stands between the loop and the MPI
+ * call. The epoch of the two flush forms is opened and closed outside, as their users do. */
 INLINE void synchronised_rounds(const struct test *test, long count, transfer *move, enum pattern pattern, int batch)
 {
     switch (test->sync) {

@@ -102,6 +102,7 @@ bool parse_options(int argc, char **argv, const struct benchmark *benchmark, str
     };
     opterr = 0; /* each rank would print */
     int option, choice;
+    long *rounds;
     while ((option = getopt_long(argc, argv, ":w:s:m:x:i:nh", long_options, NULL)) != -1) {
         switch (option) {
         case 'w':
@@ -127,8 +128,9 @@ bool parse_options(int argc, char **argv, const struct benchmark *benchmark, str
             break;
         case 'x':
         case 'i':
-            if (!parse_number(optarg, option == 'i' ? 1 : 0, 1000 * 1000 * 1000, option == 'i' ? &options->iterations : &options->warmup)) {
-                snprintf(error, space, "-%c %s: not a number of iterations", option, optarg);
+            rounds = option == 'i' ? &options->iterations : &options->warmup;
+            if (!parse_number(optarg, option == 'i', 1000 * 1000 * 1000, rounds)) {
+                snprintf(error, space, "-%c %s: not a number of rounds", option, optarg);
                 return false;
             }
             break;
@@ -169,7 +171,7 @@ void print_usage(const struct benchmark *benchmark)
         if (has_sync(benchmark, (enum sync)i))
             printf("         %-12s %s%s\n", syncs[i].name, syncs[i].help, i == (int)usual ? " (default)" : "");
     }
-    printf("  -m, --message-size MIN:MAX  sizes in bytes, doubling (default 1:%d); MAX and MIN: are understood too\n", DEFAULT_LARGEST);
+    printf("  -m, --message-size MIN:MAX  sizes in bytes, doubling (default 1:%d); also MAX, or MIN:\n", DEFAULT_LARGEST);
     printf("  -x, --warmup N              rounds before the clock starts\n");
     printf("  -i, --iterations N          rounds that are timed\n");
     if (benchmark->measure == LATENCY)

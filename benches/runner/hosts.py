@@ -2,9 +2,12 @@
 
 import os
 import re
+import resource
+import shutil
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +18,7 @@ TRANSOM = DIST / "bin" / "transom"
 BUILT = ROOT / "target" / "bench"
 
 BARE, WITH_TRANSOM = "bare", "with Transom"
+RANKS = 2
 
 CFLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"]
 
@@ -58,8 +62,8 @@ class Host:
 
     def run(self, program, *, transom, limit):
         """Standard output of `program` (a list) on two ranks, each on its own core where there are two."""
-        bind = self.bind if len(os.sched_getaffinity(0)) >= 2 else ()
-        command = [self.mpirun, *self.always, *bind, "-n", "2"]
+        bind = self.bind if cores() >= RANKS else ()
+        command = [self.mpirun, *self.always, *bind, "-n", str(RANKS)]
         environment = dict(self.environment)
         if transom:
             command += [str(TRANSOM), "exec"]
@@ -81,26 +85,33 @@ HOSTS = (MPICH, OPEN_MPI)
 
 
 def run_plain(command, *, limit, environment=()):
-    timed = ["timeout", "-k", "5", str(limit), *command]
-    try:
-        done = subprocess.run(timed, env={**os.environ, **dict(environment)}, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    except FileNotFoundError:
-        raise Failure("the command `timeout` is missing: install coreutils") from None
-    if done.returncode == 127:
+    if not shutil.which(command[0]):
         raise Failure(f"{command[0]} is not installed")
-    if done.returncode in (124, 137):
+    start = time.monotonic()
+    # A launcher that is told to end ends its ranks too; one that is killed at once may leave them behind.
+    timed = ["timeout", "-k", "5", str(limit), *command]
+    environment = {**os.environ, **dict(environment)}
+    done = subprocess.run(timed, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode and time.monotonic() - start >= limit:
         raise Failure(f"no end after {limit} seconds")
     if done.returncode != 0:
-        raise Failure(essence(done.stderr) or essence(done.stdout) or f"exit status {done.returncode}")
+        raise Failure(essence(done.stderr, done.stdout) or f"exit status {done.returncode}")
     return done.stdout
 
 
-def essence(text):
-    """The first lines that say something: a launcher surrounds them with rulers and advice."""
-    lines = [line.strip() for line in text.splitlines()]
-    saying = [line for line in lines if line.strip("-=* ")]
-    ours = [line for line in saying if line.startswith("transom")]
-    return "; ".join((ours or saying)[:3])
+def essence(*streams):
+    """The first lines of a failed job that say something: Transom's, else the program's, else the launcher's, which come in boxes
+    that rulers make."""
+    own, boxed = {}, {}  # in order, each line once: every rank may say it
+    for stream in streams:
+        in_box = False
+        for line in map(str.strip, stream.splitlines()):
+            if re.fullmatch(r"[-=]{20,}", line):
+                in_box = not in_box
+            elif line and not line.startswith("/"):  # a stack of addresses
+                (boxed if in_box else own)[line] = True
+    transom = [line for line in own if line.startswith("transom")]
+    return "; ".join((transom or list(own) or list(boxed))[:2])
 
 
 def build_transom():
@@ -134,12 +145,12 @@ def add_common_options(parser):
     parser.add_argument("--no-build", action="store_true", help="use target/dist as it is")
 
 
-def main(command):
+def main(name, command):
     """Runs `command()`, which returns an exit status, and says failures in one line."""
     try:
         sys.exit(command())
     except Failure as failure:
-        sys.exit(f"{Path(sys.argv[0]).stem}: {failure}")
+        sys.exit(f"{name}: {failure}")
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -150,10 +161,41 @@ def progress(text):
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def crowd():
-    """A warning when other work shares the cores, else nothing."""
-    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    return f"Other work ran on this machine (load {load:.1f} on {cores} cores): the figures are noisy." if load > 1 else ""
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def placement():
+    return "each bound to a core of its own" if cores() >= RANKS else "both on one core"
+
+
+class Crowd:
+    """Work of others on this machine's cores since it was made."""
+
+    def __init__(self):
+        self.busy, self.all = self.machine()
+        self.own = self.ours()
+
+    @staticmethod
+    def machine():
+        """Seconds that its cores were busy, and that they had."""
+        with open("/proc/stat") as stat:
+            ticks = [int(word) for word in stat.readline().split()[1:9]]
+        idle = ticks[3] + ticks[4]
+        second = os.sysconf("SC_CLK_TCK")
+        return (sum(ticks) - idle) / second, sum(ticks) / second
+
+    @staticmethod
+    def ours():
+        """Seconds of this process and of all that it started and that ended."""
+        used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+    def warning(self):
+        """A line when others took enough to be seen in the figures, else nothing."""
+        busy, available = (now - before for now, before in zip(self.machine(), (self.busy, self.all)))
+        share = (busy - (self.ours() - self.own)) / available if available > 0 else 0
+        return f"Other work took {share:.0%} of this machine's cores meanwhile: the figures are noisy." if share > 0.05 else ""
 
 
 def median(values):
@@ -161,12 +203,9 @@ def median(values):
 
 
 def significant(value, digits=3):
-    """1234.5 -> 1,234; 12.34 -> 12.3; 0.01234 -> 0.0123; None -> -."""
+    """1234.5 -> 1,234; 12.34 -> 12.3; 0.8 -> 0.800; None -> -."""
     if value is None:
         return "-"
-    if value == 0:
-        return "0"
-    magnitude = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    if magnitude == 0:
-        return f"{value:.{digits}g}"
-    return f"{value:,.{max(digits - magnitude, 0)}f}"
+    if abs(value) < 1:
+        return f"{value:#.{digits}g}"
+    return f"{value:,.{max(digits - len(str(int(abs(value)))), 0)}f}"

@@ -114,7 +114,7 @@ def command():
     hosts.prepare(arguments)
     compile_programs()
 
-    figures = Figures()
+    figures, crowd = Figures(), hosts.Crowd()
     start = time.monotonic()
     while figures.rounds < ROUNDS:
         if figures.rounds and (time.monotonic() - start) * (figures.rounds + 1) / figures.rounds > SECONDS:
@@ -122,17 +122,20 @@ def command():
         figures.round(hosts.variants(arguments.bare))
     hosts.progress("")
 
-    print("One-sided communication between two ranks on this machine: the MPI that is installed, alone and with Transom.")
-    print(f"Medians of {figures.rounds} rounds; the windows are of MPI_Win_allocate; `flush`, `lock` and `fence` complete the transfers.\n")
+    print("One-sided communication between two ranks on this machine: the installed MPI alone, and with Transom.")
+    print("Windows of MPI_Win_allocate; flush, lock and fence: what completes the transfers.")
+    print(f"Ranks {hosts.placement()}; medians of {figures.rounds} rounds.\n")
     print_table(figures)
-    if hosts.crowd():
-        print(f"\n{hosts.crowd()}")
+    if warning := crowd.warning():
+        print(f"\n{warning}")
     for (job, host, variant), failure in figures.failures.items():
         print(f"\n{job.program} -s {job.sync}, {host.name} {variant}: {failure}", file=sys.stderr)
     transom = hosts.TRANSOM.relative_to(hosts.ROOT)
-    print(f"\nNext, your own program, as it is: mpirun.mpich -n 2 {transom} exec ./app, or mpirun.openmpi, whichever it was built with.")
+    print("\nNext, run your own program, as it is, with the mpirun that it was built for:")
+    print(f"    mpirun.mpich -n 2 {transom} exec ./app")
+    print(f"    mpirun.openmpi -n 2 {transom} exec ./app")
     return 1 if figures.failures else 0
 
 
 if __name__ == "__main__":
-    hosts.main(command)
+    hosts.main("ci/quickstart", command)
