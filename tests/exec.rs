@@ -344,6 +344,7 @@ fn without_its_engine_the_host_answers(on: Side) {
     scratch.compile("gcc", engine.to_str().expect("UTF-8"), "exec_refusing_engine", &["-shared", "-fPIC"]);
     let outcome = job.passes();
     outcome.expect(outcome.lines_with("is of another build than libtransom.so").count() == 2, "one line from each process");
+    outcome.expect(outcome.lines_with("another thread").count() == 0, "the engine's call waited for itself");
     outcome.expect(outcome.lines_with("ring: rank").count() == 2, "both ranks ran");
 }
 

@@ -44,6 +44,13 @@ fn no_object_brings_a_second_mpi() {
     }
 }
 
+/// Each library more would be loaded into every shell and every tool that a wrapper script starts.
+#[test]
+fn the_preloaded_object_brings_nothing_at_all() {
+    let needed = needed(&common::dist("lib/transom/libtransom.so"));
+    assert!(needed.iter().all(|library| library.starts_with("libc.so") || library.starts_with("ld-linux")), "{needed:?}");
+}
+
 #[test]
 fn no_object_asks_the_loader_for_a_symbol_of_mpi() {
     for name in OBJECTS {

@@ -31,6 +31,7 @@ pub(crate) fn enter() -> Entry {
     let (process, thread) = unsafe { (libc::getpid(), libc::gettid()) };
     let me = (process as u64) << 32 | thread as u64;
     let begin = Instant::now();
+    let mut pause = Duration::from_micros(50);
     loop {
         match HOLDER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => return Entry::Held(Guard(())),
@@ -42,7 +43,10 @@ pub(crate) fn enter() -> Entry {
                 }
             }
             Err(_) if begin.elapsed() > PATIENCE => return Entry::Barred,
-            Err(_) => std::thread::sleep(Duration::from_micros(100)),
+            Err(_) => {
+                std::thread::sleep(pause);
+                pause = (2 * pause).min(Duration::from_millis(5));
+            }
         }
     }
 }
