@@ -16,7 +16,7 @@ use crate::node::team::{Membership, Team};
 use crate::node::words::{BarrierMember, LockWords};
 use control::Control;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{Ordering::SeqCst, fence};
+use core::sync::atomic::{Ordering::Acquire, Ordering::Release, Ordering::SeqCst, fence};
 use epoch::Epochs;
 use errhandler::Handler;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,6 +125,30 @@ impl Window {
         barrier.wait(&member, &mut self.waiter())
     }
 
+    /// The last meeting. Rank 0 owns the words that all meet at, so it stays until everybody has looked at them for the last time:
+    ///
+    /// ```text
+    /// rank 0: free: arrives, leaves, frees its block   create: gets the block again, arrived = 0
+    /// rank 1: free: arrives                                  ... polls: 0, for ever
+    /// ```
+    fn last_barrier(&self) -> Result<(), Error> {
+        self.barrier()?;
+        // SAFETY: rank 0's control block is mapped as long as the window lives.
+        let left = unsafe { &(*self.peers[0].control).left };
+        if self.team().rank() != 0 {
+            left.fetch_add(1, Release);
+            return Ok(());
+        }
+        let mut waiter = self.waiter();
+        loop {
+            let seen = left.load(Acquire);
+            if seen == self.ranks() - 1 {
+                return Ok(());
+            }
+            waiter.pause(left, seen)?;
+        }
+    }
+
     /// Completes this rank's operations at every target: they were stores and copies, so what is left is their way out of the store buffer.
     #[inline]
     pub fn complete_operations(&self) {
@@ -166,7 +190,7 @@ pub unsafe fn free(handle: crate::host::abi::MPI_Win) -> Result<(), Error> {
         return Err(Error::text(Class::RmaSync, "the window is freed inside a lock epoch"));
     }
     window.complete_operations();
-    let met = window.barrier();
+    let met = window.last_barrier();
     window.tallies.fold();
     // SAFETY: as above; nothing refers to the window behind this.
     drop(unsafe { handle::remove(handle) });
