@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::fmt;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
@@ -59,7 +60,8 @@ pub(super) struct Table {
     pub(super) regions: BTreeMap<usize, Region>,
     own: BTreeMap<[u8; 16], Weak<Segment>>,
     peers: BTreeMap<[u8; 16], Weak<Mapping>>,
-    /// Arenas of peers, kept mapped between windows: the next one made there maps nothing and faults nothing in.
+    /// Arenas of peers, kept mapped between windows: the next one made there maps nothing and faults nothing in. Given up once the
+    /// owner has (looked at when something else is mapped); the arena of a peer that was killed stays until this process ends.
     kept: Vec<Arc<Mapping>>,
     /// That of the process which filled `own`, `peers` and `kept`.
     generation: u32,
@@ -122,6 +124,12 @@ impl Mapping {
     /// Whether the segment is this process's own.
     pub fn is_own(&self) -> bool {
         matches!(self.backing, Backing::Own(_))
+    }
+}
+
+impl fmt::Debug for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mapping({} bytes of process {} at {:#x})", self.name.size, self.name.pid, self.base)
     }
 }
 

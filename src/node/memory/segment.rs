@@ -199,7 +199,6 @@ impl Segment {
             name,
             generation: fork::generation(),
         });
-        // If the table refuses, dropping the Arc gives everything back.
         mapped::enlist(&segment)?;
         Ok(segment)
     }

@@ -35,6 +35,9 @@ pub(super) fn fork(body: impl FnOnce(&mut UnixStream)) -> Child {
     assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
     if pid == 0 {
         drop(ours);
+        // A child that hangs, and its children in turn, end with the test.
+        // SAFETY: a plain call.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         let result = catch_unwind(AssertUnwindSafe(|| body(&mut theirs)));
         let text = match &result {
             Ok(()) => "",
