@@ -227,10 +227,8 @@ mod tests {
 
     #[test]
     fn a_range_error_names_rank_displacement_and_size() {
-        let error = Error {
-            class: Class::RmaRange,
-            what: What::Range { rank: 3, displacement: 17, bytes: 8, size: 64, unit: 4 },
-        };
+        let error =
+            Error { class: Class::RmaRange, what: What::Range { rank: 3, displacement: 17, bytes: 8, size: 64, unit: 4 } };
         let text = error.to_string();
         for part in ["MPI_ERR_RMA_RANGE", "rank 3", "displacement 17", "64 bytes"] {
             assert!(text.contains(part), "{text}");

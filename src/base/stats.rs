@@ -141,7 +141,9 @@ impl Decline {
             Decline::Absent => "a rank of the communicator runs without Transom or on another node",
             Decline::Launcher => "the launcher is not known, so that ranks cannot find each other",
             Decline::Unmapped => "ranks cannot map each other's memory",
-            Decline::ForeignMemory => "MPI_Win_create on memory that is not from MPI_Alloc_mem or another window is not served yet",
+            Decline::ForeignMemory => {
+                "MPI_Win_create on memory that is not from MPI_Alloc_mem or another window is not served yet"
+            }
             Decline::Dynamic => "dynamic windows are not served yet",
             Decline::Asked => "info transom=host",
             Decline::Communicator => "the communicator is not an intra-communicator of MPI_Init",

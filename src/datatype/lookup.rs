@@ -112,9 +112,8 @@ fn layout_nested(datatype: MPI_Datatype, depth: u32) -> Result<Layout, Error> {
     }
     let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
     // SAFETY: all are valid places for results.
-    let code = unsafe {
-        (host.call.MPI_Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner)
-    };
+    let code =
+        unsafe { (host.call.MPI_Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner) };
     if code != abi::SUCCESS {
         return Err(Error::text(Class::Type, "the host does not know the datatype"));
     }
@@ -136,15 +135,7 @@ fn contents(datatype: MPI_Datatype, counted: bool) -> Result<(u64, MPI_Datatype)
     let mut inner = MaybeUninit::<MPI_Datatype>::uninit();
     // SAFETY: a contiguous type has one integer and one datatype, a duplicate one datatype; there is room for both.
     let code = unsafe {
-        (host().call.MPI_Type_get_contents)(
-            datatype,
-            c_int::from(counted),
-            0,
-            1,
-            &mut count,
-            ptr::null_mut(),
-            inner.as_mut_ptr(),
-        )
+        (host().call.MPI_Type_get_contents)(datatype, c_int::from(counted), 0, 1, &mut count, ptr::null_mut(), inner.as_mut_ptr())
     };
     if code != abi::SUCCESS {
         return Err(Error::text(Class::Type, "the host does not give the datatype's contents"));
@@ -167,9 +158,8 @@ fn release(mut datatype: MPI_Datatype) {
 fn is_named(datatype: MPI_Datatype) -> bool {
     let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
     // SAFETY: a live handle and valid places for results.
-    let code = unsafe {
-        (host().call.MPI_Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner)
-    };
+    let code =
+        unsafe { (host().call.MPI_Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner) };
     code == abi::SUCCESS && combiner == combiner::NAMED
 }
 

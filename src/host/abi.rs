@@ -7,8 +7,8 @@ use crate::base::error::Class;
 use core::ffi::{CStr, c_int, c_void};
 
 pub use mpi_sys::{
-    MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Info, MPI_Op, MPI_Request, MPI_Status,
-    MPI_Win, MPI_Win_errhandler_function,
+    MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Info, MPI_Op, MPI_Request, MPI_Status, MPI_Win,
+    MPI_Win_errhandler_function,
 };
 
 /// `MPI_Fint`: Fortran's default INTEGER, an `int` in every build that is served.
@@ -36,11 +36,8 @@ pub const MODE_NOPRECEDE: c_int = mpi_sys::MPI_MODE_NOPRECEDE as c_int;
 /// `MPI_MODE_NOSUCCEED`.
 pub const MODE_NOSUCCEED: c_int = mpi_sys::MPI_MODE_NOSUCCEED as c_int;
 /// All assertions that a window's synchronisation may carry.
-pub const MODES: c_int = MODE_NOCHECK
-    | MODE_NOPRECEDE
-    | MODE_NOSUCCEED
-    | mpi_sys::MPI_MODE_NOPUT as c_int
-    | mpi_sys::MPI_MODE_NOSTORE as c_int;
+pub const MODES: c_int =
+    MODE_NOCHECK | MODE_NOPRECEDE | MODE_NOSUCCEED | mpi_sys::MPI_MODE_NOPUT as c_int | mpi_sys::MPI_MODE_NOSTORE as c_int;
 /// `MPI_THREAD_MULTIPLE`.
 pub const THREAD_MULTIPLE: c_int = mpi_sys::MPI_THREAD_MULTIPLE as c_int;
 /// Bytes that `MPI_Error_string` may write.

@@ -51,15 +51,7 @@ pub fn allgather<T: Plain>(comm: MPI_Comm, mine: &T) -> Result<Vec<T>, Error> {
     let byte = host().handles.byte;
     // SAFETY: `mine` has `bytes` bytes and `all` room for as many from each rank.
     let code = unsafe {
-        (host().call.MPI_Allgather)(
-            ptr::from_ref(mine).cast(),
-            bytes,
-            byte,
-            all.as_mut_ptr().cast::<c_void>(),
-            bytes,
-            byte,
-            comm,
-        )
+        (host().call.MPI_Allgather)(ptr::from_ref(mine).cast(), bytes, byte, all.as_mut_ptr().cast::<c_void>(), bytes, byte, comm)
     };
     check(code, "the host's MPI_Allgather failed")?;
     // SAFETY: the gather has filled every element, and any bytes make a `T` (`Plain`).
@@ -236,7 +228,8 @@ pub enum Reduced {
 /// Sums `values` and unites the bits of `mask` over `MPI_COMM_WORLD` at rank 0. `idle` is called while it waits and may give up. Collective.
 pub fn reduce_to_first(values: &[u64], mask: u64, mut idle: impl FnMut() -> bool) -> Reduced {
     let Ok(own_rank) = rank(host().handles.comm_world) else { return Reduced::GivenUp };
-    let (Some(sums), Some(masks)) = (Reduction::start(values, host().handles.sum), Reduction::start(&[mask], host().handles.bor)) else {
+    let (Some(sums), Some(masks)) = (Reduction::start(values, host().handles.sum), Reduction::start(&[mask], host().handles.bor))
+    else {
         return Reduced::GivenUp;
     };
     match (sums.finish(&mut idle), masks.finish(&mut idle)) {

@@ -134,7 +134,8 @@ fn slurm(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
 
 /// FNV-1a: names are bounded by 107 bytes, addresses of servers are not.
 fn digest(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash =
+        text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     format!("{hash:016x}")
 }
 
@@ -143,9 +144,8 @@ fn peer_process(socket: i32) -> Option<u32> {
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: room for the answer and its length; a descriptor that is no socket is refused by the kernel.
-    let code = unsafe {
-        libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut credentials).cast(), &mut length)
-    };
+    let code =
+        unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut credentials).cast(), &mut length) };
     (code == 0 && credentials.pid > 0).then_some(credentials.pid as u32)
 }
 

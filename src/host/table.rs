@@ -7,8 +7,12 @@ use std::sync::OnceLock;
 
 /// What a function of the list returns: `c_int` unless the list says otherwise.
 macro_rules! result {
-    () => { c_int };
-    ($result:ty) => { $result };
+    () => {
+        c_int
+    };
+    ($result:ty) => {
+        $result
+    };
 }
 
 macro_rules! intercepted {
@@ -88,8 +92,7 @@ mod used {
 pub use used::Used;
 
 /// Copy callback of a communicator's attribute.
-pub type CopyAttribute =
-    unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+pub type CopyAttribute = unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 /// Delete callback of a communicator's attribute.
 pub type DeleteAttribute = unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
@@ -112,8 +115,11 @@ static HOST: OnceLock<Host> = OnceLock::new();
 
 /// Looks up everything in the host's library; the missing name where the host cannot be served.
 pub fn load(library: *mut c_void) -> Result<(), &'static CStr> {
-    let host =
-        Host { entry: Intercepted::find(library), call: Used::find(library)?, handles: Handles::find(|name| datum(library, name))? };
+    let host = Host {
+        entry: Intercepted::find(library),
+        call: Used::find(library)?,
+        handles: Handles::find(|name| datum(library, name))?,
+    };
     let _ = HOST.set(host);
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::host::wait::Waiter;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr;
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 impl Wait for Waiter<'_> {
@@ -49,7 +49,7 @@ pub struct Team {
     /// Keeps the board mapped.
     _board_mapping: Arc<Mapping>,
     /// At rank 0: the memory of the board itself.
-    _board_block: Option<Block>,
+    board_block: Option<Block>,
 }
 
 // SAFETY: the board is shared memory that only atomics and turn-taking raw copies touch, mapped as long as the team lives.
@@ -61,13 +61,48 @@ unsafe impl Sync for Team {}
 #[repr(C, align(128))]
 struct Board {
     barrier: BarrierWords,
+    /// How often a rank other than 0 has left the barrier, wrapping around. Written by those (+1, `Release`), read by rank 0 (`Acquire`) when
+    /// it wants the memory back; never reset in use.
+    left: AtomicU32,
+}
+
+/// Boards whose communicators are gone at rank 0 while another rank may still be looking at the barrier for the last time. To free one
+/// then, and to use its memory for the next board, would leave that rank waiting for ever:
+///
+/// ```text
+/// rank 0: exchange, comm_free: frees the board   next communicator: gets the block again, arrived = 0
+/// rank 1: exchange                                          ... polls: 0
+/// ```
+static RETIRED: Mutex<Vec<RetiredBoard>> = Mutex::new(Vec::new());
+
+struct RetiredBoard {
+    block: Block,
+    /// Value of [`Board::left`] when all have left.
+    all_left: u32,
+}
+
+impl RetiredBoard {
+    fn is_quiet(&self) -> bool {
+        // SAFETY: the block holds a board, which only atomics touch.
+        unsafe { self.block.address().cast::<Board>().as_ref() }.left.load(Acquire) == self.all_left
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        let Some(block) = self.board_block.take() else { return };
+        let exchanges = lock(&self.turn).exchanges;
+        let mut retired = lock(&RETIRED);
+        retired.push(RetiredBoard { block, all_left: exchanges.wrapping_mul(self.size() - 1) });
+        retired.retain(|board| !board.is_quiet());
+    }
 }
 
 /// Bytes that a rank can say in one exchange.
 const SLOT: usize = 256;
 
 struct Turn {
-    bank: usize,
+    exchanges: u32,
     member: BarrierMember,
 }
 
@@ -121,6 +156,7 @@ fn form(comm: MPI_Comm) -> Result<Membership, Error> {
         return Ok(Membership::Declined(reason));
     }
 
+    lock(&RETIRED).retain(|board| !board.is_quiet());
     let board_block = if rank == 0 { board_block(size).map(Some) } else { Ok(None) };
     let board = match &board_block {
         Ok(Some(block)) => block.location(),
@@ -158,9 +194,9 @@ fn form(comm: MPI_Comm) -> Result<Membership, Error> {
         group,
         processes: Processes::new(all.iter().map(|hello| hello.identity).collect(), rank),
         board: board.as_ptr().cast::<Board>().cast_const(),
-        turn: Mutex::new(Turn { bank: 0, member: BarrierMember::new(size) }),
+        turn: Mutex::new(Turn { exchanges: 0, member: BarrierMember::new(size) }),
         _board_mapping: mapping,
-        _board_block: board_block.ok().flatten(),
+        board_block: board_block.ok().flatten(),
     }))
 }
 
@@ -183,7 +219,9 @@ fn absence(group: &Group, size: u32) -> Result<Option<Decline>, Error> {
 fn board_block(size: u32) -> Result<Block, Error> {
     let block = memory::allocate(board_bytes(size), align_of::<Board>())?;
     // SAFETY: the block is new, aligned and large enough, and any bytes are atomics.
-    unsafe { block.address().cast::<Board>().as_ref() }.barrier.reset();
+    let board = unsafe { block.address().cast::<Board>().as_ref() };
+    board.barrier.reset();
+    board.left.store(0, Relaxed);
     Ok(block)
 }
 
@@ -235,13 +273,16 @@ impl Team {
     pub fn exchange<T: Plain>(&self, mine: &T) -> Result<Vec<T>, Error> {
         const { assert!(size_of::<T>() <= SLOT) };
         let mut turn = lock(&self.turn);
-        let bank = turn.bank;
-        turn.bank ^= 1;
+        let bank = turn.exchanges as usize % 2;
+        turn.exchanges = turn.exchanges.wrapping_add(1);
         // SAFETY: the own slot of this bank: no other rank writes it, and none reads it before the barrier.
         unsafe { ptr::copy_nonoverlapping(ptr::from_ref(mine), self.slot(bank, self.rank).cast::<T>(), 1) };
         // SAFETY: mapped as long as the team lives.
-        let barrier = unsafe { &(*self.board).barrier };
-        barrier.wait(&turn.member, &mut self.waiter())?;
+        let board = unsafe { &*self.board };
+        board.barrier.wait(&turn.member, &mut self.waiter())?;
+        if self.rank != 0 {
+            board.left.fetch_add(1, Release);
+        }
         Ok((0..self.size())
             .map(|rank| {
                 let mut theirs = MaybeUninit::<T>::uninit();

@@ -132,9 +132,7 @@ fn prepare(request: &Request, contiguous: bool) -> Result<Own, Error> {
         Flavor::Create if request.base.is_null() => {
             return Err(Error::text(Class::Base, "the base is null and the size is not 0"));
         }
-        Flavor::Create => {
-            memory::locate(request.base.cast(), size as usize).map_or(Memory::Foreign, Memory::At)
-        }
+        Flavor::Create => memory::locate(request.base.cast(), size as usize).map_or(Memory::Foreign, Memory::At),
         Flavor::Shared if contiguous => Memory::None,
         Flavor::Allocate | Flavor::Shared => Memory::Block(memory::allocate(size as usize, hints::alignment(request.info))?),
     };
@@ -220,7 +218,11 @@ fn place_together(team: &Team, parts: &[Part], own: &mut Own) -> Result<Places, 
     let total = parts.iter().try_fold(0_u64, |total, part| total.checked_add(part.size));
     let block = match total {
         Some(total) if total <= i64::MAX as u64 => {
-            if team.rank() == 0 { memory::allocate(total as usize, page_size()).map(Some).map_err(Error::from) } else { Ok(None) }
+            if team.rank() == 0 {
+                memory::allocate(total as usize, page_size()).map(Some).map_err(Error::from)
+            } else {
+                Ok(None)
+            }
         }
         _ => Err(Error::text(Class::Size, "the sizes of all ranks add up to more than memory")),
     };
@@ -255,7 +257,8 @@ fn map_all(parts: &[Part], places: &Places, rank: u32, request: &Request) -> Res
     let mut mappings = Vec::<Arc<Mapping>>::new();
     let mut reach = |location: &Location, bytes: u64| -> Result<*mut u8, Error> {
         let mapping = memory::map(&location.segment)?;
-        let at = mapping.at(location.offset, bytes).ok_or(Error::text(Class::Other, "a peer named memory outside its segment"))?;
+        let at =
+            mapping.at(location.offset, bytes).ok_or(Error::text(Class::Other, "a peer named memory outside its segment"))?;
         if !mappings.iter().any(|kept| Arc::ptr_eq(kept, &mapping)) {
             mappings.push(mapping);
         }

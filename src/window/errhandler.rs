@@ -161,4 +161,3 @@ pub unsafe fn free(handle: *mut MPI_Errhandler) -> bool {
     }
     true
 }
-

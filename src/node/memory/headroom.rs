@@ -1,29 +1,30 @@
 //! How much memory can be reserved before the kernel starts to kill.
 //!
 //! A `memfd` has no limit of its own: `fallocate` beyond what the machine or the control group has left does not fail, it calls the
-//! out-of-memory killer. So whoever reserves asks here first, every 16 MiB (a look takes some ten microseconds), and the user gets an
-//! error instead. It is an estimate: others may take memory meanwhile, for which a margin is left.
+//! out-of-memory killer. So whoever reserves asks here first, and the user gets an error instead. It is an estimate: others may take memory
+//! meanwhile, for which a margin is left. A look takes some ten microseconds, so each gives credit for what is reserved next.
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::MemoryError;
 
-/// How much is reserved between two looks, by all threads of the process.
-const INTERVAL: usize = 16 << 20;
+/// The most credit that a look gives. Less where memory is short: a 16th of it, so that a node's ranks do not overdraw it together.
+const LARGEST_CREDIT: u64 = 16 << 20;
 /// Left alone: a 64th of what there is in all, but not more than this.
 const LARGEST_MARGIN: u64 = 256 << 20;
 
-/// Before `piece` bytes are reserved, the next of `ahead`: whether there is room for all that is ahead.
+/// Before `piece` bytes are reserved, the first of `ahead`: whether there is room for all that is ahead.
 pub(super) fn check(piece: usize, ahead: usize) -> Result<(), MemoryError> {
-    static SINCE_LAST_LOOK: AtomicUsize = AtomicUsize::new(0);
-    if SINCE_LAST_LOOK.fetch_add(piece, Ordering::Relaxed) + ahead < INTERVAL {
+    static CREDIT: AtomicU64 = AtomicU64::new(0);
+    let draw = |credit: u64| credit.checked_sub(piece as u64);
+    if piece == ahead && CREDIT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, draw).is_ok() {
         return Ok(());
     }
-    SINCE_LAST_LOOK.store(0, Ordering::Relaxed);
-    // After a refusal the next request, however small, is to look again.
-    Sources::system().check(ahead).inspect_err(|_| SINCE_LAST_LOOK.store(INTERVAL, Ordering::Relaxed))
+    let left = Sources::system().left_after(ahead)?;
+    CREDIT.store((left / 16).min(LARGEST_CREDIT), Ordering::Relaxed);
+    Ok(())
 }
 
 /// Where the kernel tells.
@@ -47,21 +48,21 @@ impl Sources<'_> {
         }
     }
 
-    fn check(&self, size: usize) -> Result<(), MemoryError> {
-        let refusal = |what| Err(MemoryError::NoMemory { bytes: size as u64, what, errno: libc::ENOMEM });
+    /// How much would be left if `size` bytes were taken.
+    fn left_after(&self, size: usize) -> Result<u64, MemoryError> {
         // What cannot be read sets no limit.
-        let Ok(meminfo) = fs::read_to_string(self.meminfo) else {
-            return Ok(());
+        let meminfo = fs::read_to_string(self.meminfo).unwrap_or_default();
+        let bytes = |name| number_after(&meminfo, name).map(|number| number.saturating_mul(1024));
+        let swap = bytes("SwapFree:").unwrap_or(0);
+        let machine =
+            bytes("MemAvailable:").zip(bytes("MemTotal:")).map(|(available, total)| available.saturating_sub(margin(total)));
+        let rooms =
+            [(machine, "memory that the machine has left"), (self.group_room(), "memory that the control group has left")];
+        let Some((room, what)) = rooms.into_iter().filter_map(|(room, what)| room.zip(Some(what))).min() else {
+            return Ok(u64::MAX);
         };
-        let kilobytes = |name| number_after(&meminfo, name).map(|number| number.saturating_mul(1024));
-        let swap = kilobytes("SwapFree:").unwrap_or(0);
-        if let (Some(total), Some(available)) = (kilobytes("MemTotal:"), kilobytes("MemAvailable:"))
-            && size as u64 > (available + swap).saturating_sub(margin(total))
-        {
-            return refusal("memory that the machine has left");
-        }
-        let group = self.group_room().map(|room| room.saturating_add(swap));
-        if group.is_some_and(|room| size as u64 > room) { refusal("memory that the control group has left") } else { Ok(()) }
+        let left = room.saturating_add(swap).checked_sub(size as u64);
+        left.ok_or(MemoryError::NoMemory { bytes: size as u64, what, errno: libc::ENOMEM })
     }
 
     /// The least room of the process's control groups and the groups around them.
@@ -142,7 +143,7 @@ mod tests {
             version_1: &root.join("v1"),
             version_2: &root.join("v2"),
         };
-        let verdict = sources.check(size as usize);
+        let verdict = sources.left_after(size as usize).map(|_| ());
         fs::remove_dir_all(root).unwrap();
         verdict
     }
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_understood() {
-        assert_eq!(Sources::system().check(1), Ok(()));
-        assert!(Sources::system().check(1 << 50).is_err());
+        assert!(Sources::system().left_after(1).is_ok_and(|left| left < 1 << 50));
+        assert!(Sources::system().left_after(1 << 50).is_err());
     }
 }
