@@ -13,9 +13,7 @@ pub use core::{
 };
 
 #[cfg(loom)]
-pub use self::checked::{AtomicU32, compiler_fence, fence, spin_loop};
-#[cfg(all(loom, test))]
-pub(super) use self::checked::{Weakened, weaken};
+pub use self::checked::{AtomicU32, Weakened, compiler_fence, fence, spin_loop, weaken};
 
 /// The full fence of a Dekker step whose store is a read-modify-write: what the caller has just changed is visible to all before
 /// anything that it loads from here on. Free on x86-64, where a locked instruction already is such a fence and only the compiler has to
@@ -38,7 +36,7 @@ mod checked {
 
     /// What the code under test is robbed of.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(in super::super) enum Weakened {
+    pub enum Weakened {
         /// Every `Acquire` half becomes `Relaxed`.
         Acquire,
         /// Every `Release` half becomes `Relaxed`.
@@ -53,7 +51,7 @@ mod checked {
     }
 
     /// Runs `model` with the orderings of every word weakened.
-    pub(in super::super) fn weaken(what: Weakened, model: impl FnOnce()) {
+    pub fn weaken(what: Weakened, model: impl FnOnce()) {
         struct Restore;
         impl Drop for Restore {
             fn drop(&mut self) {

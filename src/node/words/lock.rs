@@ -108,31 +108,23 @@ impl LockWords {
     /// A free lock in private memory.
     #[cfg(not(loom))]
     pub const fn new() -> Self {
-        const ZERO: AtomicU32 = AtomicU32::new(0);
         LockWords {
-            state: ZERO,
-            sleepers: ZERO,
-            queued: ZERO,
-            starving: ZERO,
-            next: ZERO,
-            queue_sleepers: ZERO,
-            turns: [ZERO; TURNS],
+            state: AtomicU32::new(0),
+            sleepers: AtomicU32::new(0),
+            queued: AtomicU32::new(0),
+            starving: AtomicU32::new(0),
+            next: AtomicU32::new(0),
+            queue_sleepers: AtomicU32::new(0),
+            turns: [const { AtomicU32::new(0) }; TURNS],
         }
     }
 
-    /// A free lock; loom's words are made at run time.
+    /// As above; loom's words are made at run time.
     #[cfg(loom)]
     pub fn new() -> Self {
-        let zero = || AtomicU32::new(0);
-        LockWords {
-            state: zero(),
-            sleepers: zero(),
-            queued: zero(),
-            starving: zero(),
-            next: zero(),
-            queue_sleepers: zero(),
-            turns: core::array::from_fn(|_| zero()),
-        }
+        let [state, sleepers, queued, starving, next, queue_sleepers] = core::array::from_fn(|_| AtomicU32::new(0));
+        let turns = core::array::from_fn(|_| AtomicU32::new(0));
+        LockWords { state, sleepers, queued, starving, next, queue_sleepers, turns }
     }
 
     /// Back to a free lock, for memory that is used again. One process does it, before any other is told of the lock.
