@@ -5,9 +5,10 @@ use super::abi::*;
 use super::table::{Host, host};
 use crate::base::error::{Class, Error};
 use core::ffi::{CStr, c_int, c_void};
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 fn check(code: c_int, what: &'static str) -> Result<(), Error> {
     if code == SUCCESS { Ok(()) } else { Err(Error::text(Class::Other, what)) }
@@ -121,77 +122,84 @@ pub fn is_finalized() -> bool {
     flag != 0
 }
 
-/// What Transom attaches to a communicator. `value` is an `Arc` turned into a pointer; the delete callback takes it back.
-pub struct Attribute {
+/// What Transom attaches to a communicator, until the communicator is freed. It is not copied by `MPI_Comm_dup`.
+pub struct Attribute<T> {
     keyval: OnceLock<c_int>,
-    delete: DeleteValue,
+    values: PhantomData<fn() -> Arc<T>>,
 }
 
-/// Takes back what was attached.
-pub type DeleteValue = fn(*mut c_void);
+impl<T: Send + Sync + 'static> Default for Attribute<T> {
+    fn default() -> Attribute<T> {
+        Attribute::new()
+    }
+}
 
-impl Attribute {
-    /// An attribute whose values `delete` takes back when their communicator goes. It is not copied by `MPI_Comm_dup`.
-    pub const fn new(delete: DeleteValue) -> Attribute {
-        Attribute { keyval: OnceLock::new(), delete }
+impl<T: Send + Sync + 'static> Attribute<T> {
+    /// An attribute of which no communicator has a value yet.
+    pub const fn new() -> Attribute<T> {
+        Attribute { keyval: OnceLock::new(), values: PhantomData }
     }
 
-    fn keyval(&'static self) -> Result<c_int, Error> {
+    fn keyval(&self) -> Result<c_int, Error> {
         if let Some(keyval) = self.keyval.get() {
             return Ok(*keyval);
         }
         let mut keyval = 0;
-        let extra = ptr::from_ref(self).cast_mut().cast::<c_void>();
-        // SAFETY: the callback matches its type and reads `extra` as the static that it is. A null copy callback copies nothing.
-        let code = unsafe { (host().call.MPI_Comm_create_keyval)(null_copy(), Some(delete_attribute), &mut keyval, extra) };
+        // SAFETY: the callbacks match their types and need no extra state.
+        let code =
+            unsafe { (host().call.MPI_Comm_create_keyval)(Some(copy_nothing), Some(delete::<T>), &mut keyval, ptr::null_mut()) };
         check(code, "the host's MPI_Comm_create_keyval failed")?;
         // Two threads may come here at once on two communicators: the second key is left unused.
         Ok(*self.keyval.get_or_init(|| keyval))
     }
 
     /// What is attached to the communicator.
-    pub fn get(&'static self, comm: MPI_Comm) -> Result<Option<*mut c_void>, Error> {
+    pub fn get(&self, comm: MPI_Comm) -> Result<Option<Arc<T>>, Error> {
         let keyval = self.keyval()?;
         let (mut value, mut found) = (ptr::null_mut::<c_void>(), 0);
         // SAFETY: the host writes the attribute's pointer to `value`.
         let code = unsafe { (host().call.MPI_Comm_get_attr)(comm, keyval, (&raw mut value).cast(), &mut found) };
         check(code, "the host's MPI_Comm_get_attr failed")?;
-        Ok((found != 0).then_some(value))
+        if found == 0 {
+            return Ok(None);
+        }
+        let attached = value.cast::<T>().cast_const();
+        // SAFETY: only `set` gives this key values, and the attribute's own reference is still there; this adds one.
+        Ok(Some(unsafe {
+            Arc::increment_strong_count(attached);
+            Arc::from_raw(attached)
+        }))
     }
 
     /// Attaches a value.
-    pub fn set(&'static self, comm: MPI_Comm, value: *mut c_void) -> Result<(), Error> {
+    pub fn set(&self, comm: MPI_Comm, value: Arc<T>) -> Result<(), Error> {
         let keyval = self.keyval()?;
-        // SAFETY: the host keeps the pointer and gives it to the delete callback.
+        let value = Arc::into_raw(value).cast_mut().cast::<c_void>();
+        // SAFETY: the host keeps the pointer and gives it to the delete callback, once.
         check(unsafe { (host().call.MPI_Comm_set_attr)(comm, keyval, value) }, "the host's MPI_Comm_set_attr failed")
     }
 }
 
-/// `MPI_COMM_NULL_COPY_FN` is a null pointer in the MPICH family; Open MPI calls what it is given.
-fn null_copy() -> Option<super::table::CopyAttribute> {
-    unsafe extern "C-unwind" fn copy(
-        _: MPI_Comm,
-        _: c_int,
-        _: *mut c_void,
-        _: *mut c_void,
-        _: *mut c_void,
-        flag: *mut c_int,
-    ) -> c_int {
-        // SAFETY: the host passes a valid place for the answer.
-        unsafe { *flag = 0 };
-        SUCCESS
-    }
-    Some(copy)
-}
-
-unsafe extern "C-unwind" fn delete_attribute(_: MPI_Comm, _: c_int, value: *mut c_void, extra: *mut c_void) -> c_int {
-    // SAFETY: `extra` is the static that the keyval was created with.
-    let attribute = unsafe { &*extra.cast::<Attribute>() };
-    (attribute.delete)(value);
+unsafe extern "C-unwind" fn copy_nothing(
+    _: MPI_Comm,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the host passes a valid place for the answer.
+    unsafe { *flag = 0 };
     SUCCESS
 }
 
-/// Is the value of an info key that is set on the handle one that means yes? `None` where the key is not set.
+unsafe extern "C-unwind" fn delete<T>(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    // SAFETY: the reference that `set` gave away.
+    drop(unsafe { Arc::from_raw(value.cast::<T>().cast_const()) });
+    SUCCESS
+}
+
+/// The value of an info key; `None` where it is not set.
 pub fn info_value(info: MPI_Info, key: &CStr) -> Option<String> {
     if info == host().handles.info_null {
         return None;

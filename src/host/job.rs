@@ -95,18 +95,22 @@ fn address(job: &str, rank: u32) -> std::io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("transom/{VERSION}/{user}/{job}/{rank}"))
 }
 
+/// Looks a variable up; `None` where it is empty or not set.
+type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// One launcher's way to say who a process is.
+type Source = fn(Environment<'_>) -> Option<Identity>;
+
 /// Launchers whose processes can name their job, those of the own family first: a process that an MPICH job starts under Open MPI's
 /// launcher inherits the outer one's variables too.
 fn identity() -> Option<Identity> {
-    let sources: [fn(&dyn Fn(&str) -> Option<String>) -> Option<Identity>; 3] =
-        if cfg!(transom_ompi) { [pmix, pmi, slurm] } else { [pmi, pmix, slurm] };
+    let sources: [Source; 3] = if cfg!(transom_ompi) { [pmix, pmi, slurm] } else { [pmi, pmix, slurm] };
     let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     sources.iter().find_map(|source| source(&environment))
 }
 
 /// Hydra and whoever else serves PMI on an inherited socket: the job is the process that made the socket (the proxy of this job
 /// on this node), told by its id and start time.
-fn pmi(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
+fn pmi(environment: Environment<'_>) -> Option<Identity> {
     let rank = environment("PMI_RANK").or_else(|| environment("PMI_ID"))?.parse().ok()?;
     if let Some(port) = environment("PMI_PORT") {
         return Some(Identity { job: format!("pmi-port.{}", digest(&port)), rank });
@@ -117,7 +121,7 @@ fn pmi(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
 }
 
 /// PMIx (Open MPI's launchers and others): the namespace, together with the server's address, since a namespace may be a small number.
-fn pmix(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
+fn pmix(environment: Environment<'_>) -> Option<Identity> {
     let rank = environment("PMIX_RANK")?.parse().ok()?;
     let namespace = environment("PMIX_NAMESPACE")?;
     let server = ["PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"]
@@ -127,7 +131,7 @@ fn pmix(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
 }
 
 /// Slurm's own variables, where neither of the above is given.
-fn slurm(environment: &dyn Fn(&str) -> Option<String>) -> Option<Identity> {
+fn slurm(environment: Environment<'_>) -> Option<Identity> {
     let rank = environment("SLURM_PROCID")?.parse().ok()?;
     Some(Identity { job: format!("slurm.{}.{}", environment("SLURM_JOB_ID")?, environment("SLURM_STEP_ID")?), rank })
 }
@@ -202,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_socket_pair_names_the_process_that_made_it() {
-        let (one, _other) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        let (one, _other) = UnixDatagram::pair().unwrap();
         let fd = one.as_raw_fd().to_string();
         let found = pmi(&environment(&[("PMI_RANK", "3"), ("PMI_FD", &fd)])).unwrap();
         assert_eq!(found.rank, 3);

@@ -14,7 +14,6 @@ use crate::host::comm::{self, Attribute, Group, Plain};
 use crate::host::job;
 use crate::host::table::host;
 use crate::host::wait::Waiter;
-use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -124,26 +123,18 @@ unsafe impl Plain for Hello {}
 // SAFETY: a `u64`.
 unsafe impl Plain for u64 {}
 
-static ATTRIBUTE: Attribute = Attribute::new(|value| {
-    // SAFETY: `join` attached what `Arc::into_raw` gave, and the host hands it back once.
-    drop(unsafe { Arc::from_raw(value.cast::<Membership>().cast_const()) });
-});
+static ATTRIBUTE: Attribute<Membership> = Attribute::new();
 
 /// The membership of a communicator, found or formed. Collective where it is not yet formed.
 pub fn join(comm: MPI_Comm) -> Result<Arc<Membership>, Error> {
-    if let Some(value) = ATTRIBUTE.get(comm)? {
-        let attached = value.cast::<Membership>().cast_const();
-        // SAFETY: attached by an earlier call, alive as long as the attribute is; this adds a reference.
-        return Ok(unsafe {
-            Arc::increment_strong_count(attached);
-            Arc::from_raw(attached)
-        });
+    if let Some(membership) = ATTRIBUTE.get(comm)? {
+        return Ok(membership);
     }
     let membership = Arc::new(form(comm)?);
     if let Membership::Declined(reason) = &*membership {
         verbose(format_args!("a communicator is left to the host: {}", reason.text()));
     }
-    ATTRIBUTE.set(comm, Arc::into_raw(Arc::clone(&membership)).cast_mut().cast::<c_void>())?;
+    ATTRIBUTE.set(comm, Arc::clone(&membership))?;
     Ok(membership)
 }
 

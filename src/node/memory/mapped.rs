@@ -229,6 +229,7 @@ fn open(name: &SegmentName) -> Result<(Mapped, Kind), MemoryError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::segment::memfd;
     use super::super::testing::{
         await_signal, fork as fork_child, in_child, is_mapped, load, mappings, receive, send, signal, store,
     };
@@ -345,7 +346,16 @@ mod tests {
                 SegmentName { pid, fd: 0, ..name },
                 SegmentName { pid, fd: pipe[0], ..name },
             ];
-            for wrong in wrong {
+            // Right in all but the seals: whoever holds it could make it shorter.
+            let file = memfd(name.size as usize).unwrap();
+            // SAFETY: the segment is mapped, here as a private copy.
+            let written = unsafe {
+                libc::ftruncate(file.as_raw_fd(), name.size as libc::off_t);
+                libc::pwrite(file.as_raw_fd(), segment.base() as *const libc::c_void, page(), 0)
+            };
+            assert_eq!(written as usize, page());
+            let unsealed = SegmentName { pid, fd: file.as_raw_fd(), ..name };
+            for wrong in wrong.into_iter().chain([unsealed]) {
                 assert_eq!(map(&wrong).err(), Some(MemoryError::NotShared { pid: wrong.pid }), "{wrong:?}");
             }
             for gone in [SegmentName { pid: 0x7fff_ffff, ..name }, SegmentName { fd: 19_999, ..name }] {

@@ -273,7 +273,7 @@ impl Drop for Segment {
     }
 }
 
-fn memfd(size: usize) -> Result<OwnedFd, MemoryError> {
+pub(super) fn memfd(size: usize) -> Result<OwnedFd, MemoryError> {
     // Beyond RLIMIT_FSIZE ftruncate would end the process with SIGXFSZ.
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid place for the answer.
@@ -404,6 +404,19 @@ mod tests {
             assert!(!is_mapped(base));
             assert_eq!((descriptors(), mappings()), before);
         });
+    }
+
+    #[test]
+    fn a_segment_given_up_keeps_no_memory_though_a_peer_has_it_mapped() {
+        let segment = Segment::create(8 << 20, Kind::Arena).unwrap();
+        segment.reserve(segment.data(), 8 << 20).unwrap();
+        // SAFETY: a plain call.
+        let fd = unsafe { OwnedFd::from_raw_fd(libc::fcntl(segment.name().fd, libc::F_DUPFD_CLOEXEC, 0)) };
+        let peer = Mapped::shared(fd.as_raw_fd(), segment.size()).unwrap();
+        drop(segment);
+        // SAFETY: mapped until the end of the test.
+        assert_eq!(unsafe { Header::retired(peer.base) }.load(Ordering::Acquire), 1);
+        assert_eq!(memory_of(fd.as_raw_fd()), page() as u64);
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn summarise() {
     let reasons = TOTALS.reasons.load(Relaxed);
     let world = host().handles.comm_world;
     let (Ok(rank), Ok(size)) = (comm::rank(world), comm::size(world)) else { return };
-    if size > 1 && (0..size).all(|other| job::is_present(other)) {
+    if size > 1 && (0..size).all(job::is_present) {
         let mut patience = Patience::new(size);
         // Only rank 0 gets the sums; where a rank has died, each of the others speaks for itself.
         match comm::reduce_to_first(&totals, reasons, || patience.idle()) {

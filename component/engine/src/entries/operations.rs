@@ -25,7 +25,6 @@ macro_rules! transfer {
         });
     };
     (@form $name:ident, $pointer:ty, $count:ty, $operation:path, |$origin:ident, $origin_count:ident, $origin_datatype:ident, $target:ident, $displacement:ident, $target_count:ident, $target_datatype:ident, $win:ident| $forward:expr) => {
-        #[allow(clippy::unnecessary_cast)]
         pub(crate) unsafe extern "C-unwind" fn $name(
             $origin: $pointer,
             $origin_count: $count,
