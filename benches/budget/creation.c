@@ -11,7 +11,7 @@ static const int64_t LONGEST_NANOSECONDS = 30LL * 1000 * 1000 * 1000;
 
 struct creation {
     struct raw *raw;
-    int sense;
+    int rank;
 };
 
 static void create_and_free(void *context, long count)
@@ -28,16 +28,16 @@ static void create_and_free(void *context, long count)
 
 static void raw_barriers(void *context, long count)
 {
-    struct creation *at = context;
+    const struct creation *at = context;
     for (long i = 0; i < count; i++) {
-        raw_barrier(at->raw, &at->sense);
+        raw_barrier(at->raw, at->rank);
         KEEP_PASS();
     }
 }
 
 void create_allocate_64b(const struct session *session, const char *name)
 {
-    struct creation at = {.raw = raw_map(session->rank, PAGE)};
+    struct creation at = {.raw = raw_map(session->rank, PAGE), .rank = session->rank};
     struct side sides[] = {{"ours", create_and_free, &at}, {"reference", raw_barriers, &at}};
     create_and_free(&at, 1); /* the first on a communicator may set things up */
     alternate(session, BOTH_RANKS, name, sides, 2, 0);

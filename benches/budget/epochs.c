@@ -9,7 +9,7 @@ struct epochs {
     MPI_Win win;
     uint64_t local;
     struct raw *raw;
-    int sense;
+    int rank;
 };
 
 static void lock_put8_unlock(void *context, long count)
@@ -46,9 +46,9 @@ static void fences(void *context, long count)
 
 static void raw_barriers(void *context, long count)
 {
-    struct epochs *at = context;
+    const struct epochs *at = context;
     for (long i = 0; i < count; i++) {
-        raw_barrier(at->raw, &at->sense);
+        raw_barrier(at->raw, at->rank);
         KEEP_PASS();
     }
 }
@@ -79,7 +79,7 @@ void lock_exclusive_put8(const struct session *session, const char *name)
 void fence_two_ranks(const struct session *session, const char *name)
 {
     struct window window = window_create(ALLOCATE, PAGE);
-    struct epochs at = {.win = window.win, .raw = raw_map(session->rank, PAGE)};
+    struct epochs at = {.win = window.win, .raw = raw_map(session->rank, PAGE), .rank = session->rank};
     struct side sides[] = {{"ours", fences, &at}, {"reference", raw_barriers, &at}};
     alternate(session, BOTH_RANKS, name, sides, 2, 0);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, window.win);

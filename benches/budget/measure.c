@@ -2,9 +2,17 @@
 
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
-enum { EMPTY_PASSES = 20 * 1000 * 1000, EMPTY_ROUNDS = 5, MOST_SIDES = 4 };
+enum { EMPTY_PASSES = 1000 * 1000, EMPTY_ROUNDS = 50, MOST_SIDES = 4, MOST_SLICES = 64 };
+
+static const double ROUND = 20e6, SLICE = 0.5e6; /* ns, at least */
+
+struct pace {
+    long passes; /* of a slice */
+    int slices;  /* of a round */
+};
 
 int64_t nanoseconds_now(void)
 {
@@ -45,15 +53,47 @@ double timed_pass(const struct session *session, const struct side *side, long p
     return raw_pass(side, passes) - session->empty;
 }
 
-long passes_for_a_round(enum participants participants, const struct side *side)
+/* Passes that take so long, and how long they took. Both ranks get rank 0's where both take part. */
+static long passes_lasting(double wanted, enum participants participants, const struct side *side, double *took)
 {
     for (long passes = 1;; passes *= 2) {
-        double duration = raw_pass(side, passes) * (double)passes;
+        *took = raw_pass(side, passes) * (double)passes;
         if (participants == BOTH_RANKS)
-            MPI_Bcast(&duration, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        if (duration >= NANOSECONDS_A_ROUND)
+            MPI_Bcast(took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        if (*took >= wanted)
             return passes;
     }
+}
+
+long passes_for_a_round(enum participants participants, const struct side *side)
+{
+    double took;
+    return passes_lasting(ROUND, participants, side, &took);
+}
+
+static struct pace pace_of(enum participants participants, const struct side *side)
+{
+    double took;
+    struct pace pace = {.passes = passes_lasting(SLICE, participants, side, &took)};
+    double slices = ROUND / took + 1;
+    pace.slices = slices < MOST_SLICES ? (int)slices : MOST_SLICES;
+    return pace;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median_pass(const struct session *session, const struct side *side, struct pace pace)
+{
+    double slices[MOST_SLICES];
+    for (int i = 0; i < pace.slices; i++)
+        slices[i] = timed_pass(session, side, pace.passes);
+    qsort(slices, (size_t)pace.slices, sizeof *slices, compare_doubles);
+    int middle = pace.slices / 2;
+    return pace.slices % 2 ? slices[middle] : (slices[middle - 1] + slices[middle]) / 2;
 }
 
 void print_figure(const char *name, const char *side, const char *unit, double value)
@@ -65,13 +105,13 @@ void print_figure(const char *name, const char *side, const char *unit, double v
 void alternate(const struct session *session, enum participants participants, const char *name, const struct side *sides,
                int count, double bytes_a_pass)
 {
-    long passes[MOST_SIDES];
+    struct pace paces[MOST_SIDES];
     for (int i = 0; i < count; i++)
-        passes[i] = passes_for_a_round(participants, &sides[i]);
+        paces[i] = pace_of(participants, &sides[i]);
     for (int round = 0; round < session->rounds; round++) {
         for (int turn = 0; turn < count; turn++) {
             int i = round % 2 ? count - 1 - turn : turn;
-            double pass = timed_pass(session, &sides[i], passes[i]);
+            double pass = median_pass(session, &sides[i], paces[i]);
             if (session->rank != 0)
                 continue;
             if (bytes_a_pass > 0)

@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-enum { NANOSECONDS_A_ROUND = 20 * 1000 * 1000 };
-
 struct session {
     int rank;         /* 0: origin, and the clock; 1: target */
     int rounds;
@@ -30,14 +28,17 @@ int64_t nanoseconds_now(void);
 
 double empty_pass(void);
 
-/* Passes that fill a round. With BOTH_RANKS both call it, and both get the same. */
+/* At least 20 ms of work, as one stretch. */
 long passes_for_a_round(enum participants participants, const struct side *side);
 
-/* ns of one pass, the empty loop subtracted. */
+/* ns of one pass over a stretch of them, the empty loop subtracted. */
 double timed_pass(const struct session *session, const struct side *side, long passes);
 
-/* Warms up, then runs the session's rounds, each with all sides, in turn from the front and from the back; rank 0 prints each
- * figure. `bytes_a_pass` > 0 asks for a bandwidth. */
+/* Warms up, then runs the session's rounds, each with all sides, in turn from the front and from the back; rank 0 prints a
+ * figure for each. `bytes_a_pass` > 0 asks for a bandwidth.
+ *
+ * A round is cut into slices of half a millisecond, and its figure is their median: when the core is taken away for other work,
+ * the slice that this falls into is an outlier instead of a share of the mean. */
 void alternate(const struct session *session, enum participants participants, const char *name, const struct side *sides,
                int count, double bytes_a_pass);
 

@@ -10,13 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a waiting rank writes never shares a line, nor a pair of lines that is fetched together, with what its peer writes. */
+/* What one rank writes never shares a line, nor a pair of lines that is fetched together, with what its peer writes. */
 enum { APART = 128, RANKS = 2, SPINS_BEFORE_YIELD = 1 << 16 };
 
 struct raw {
     alignas(APART) atomic_int lock;
-    alignas(APART) atomic_int arrived;
-    alignas(APART) atomic_int sense;
+    struct {
+        alignas(APART) atomic_uint count;
+    } arrivals[RANKS];
     alignas(4096) char data[];
 };
 
@@ -35,17 +36,16 @@ static inline void raw_pause(void)
 #endif
 }
 
-/* Sense-reversing barrier. It spins, and yields only after far longer than a peer with a core of its own takes. */
-static inline void raw_barrier(struct raw *raw, int *sense)
+/* The cheapest barrier of two ranks: each counts its own arrivals and waits for the peer's, so that one line travels each way. A
+ * count, where a flag that flips would not do: a rank may arrive at the next barrier before its peer has seen the last flip.
+ * It spins, and yields only after far longer than a peer with a core of its own takes. */
+static inline void raw_barrier(struct raw *raw, int rank)
 {
-    int mine = *sense = !*sense;
-    /* acq_rel: what either rank wrote before it arrived is seen by both after they leave. */
-    if (atomic_fetch_add_explicit(&raw->arrived, 1, memory_order_acq_rel) == RANKS - 1) {
-        atomic_store_explicit(&raw->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&raw->sense, mine, memory_order_release);
-        return;
-    }
-    for (int spins = 0; atomic_load_explicit(&raw->sense, memory_order_acquire) != mine; spins++) {
+    unsigned mine = atomic_load_explicit(&raw->arrivals[rank].count, memory_order_relaxed) + 1;
+    /* release and acquire: what either rank wrote before it arrived is seen by the other after it leaves. */
+    atomic_store_explicit(&raw->arrivals[rank].count, mine, memory_order_release);
+    atomic_uint *peer = &raw->arrivals[1 - rank].count;
+    for (unsigned spins = 0; (int)(atomic_load_explicit(peer, memory_order_acquire) - mine) < 0; spins++) {
         raw_pause();
         if (spins > SPINS_BEFORE_YIELD)
             sched_yield();
