@@ -7,3 +7,4 @@ pub mod functions;
 pub mod log;
 pub mod stats;
 pub mod table;
+pub mod threads;

@@ -4,7 +4,8 @@
 //! `MPI_THREAD_MULTIPLE` one thread at a time is inside MPI, so load-add-store loses nothing; with it the additions are atomic
 //! (a few nanoseconds) so that the sums stay exact. A window's tallies are added to the process's [`TOTALS`] when it is freed.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use super::threads;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Kinds of operations, in the order of the summary.
 pub const KINDS: [&str; 2] = ["put", "get"];
@@ -19,14 +20,6 @@ pub enum Kind {
     Get = 1,
 }
 
-/// Set once the host grants `MPI_THREAD_MULTIPLE`.
-static CONCURRENT: AtomicBool = AtomicBool::new(false);
-
-/// From now on several threads may be inside MPI at once.
-pub fn set_concurrent() {
-    CONCURRENT.store(true, Relaxed);
-}
-
 /// Operations and bytes of one kind.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -38,7 +31,7 @@ impl Tally {
     /// Counts one operation.
     #[inline]
     pub fn count(&self, bytes: u64) {
-        if CONCURRENT.load(Relaxed) {
+        if threads::are_concurrent() {
             self.operations.fetch_add(1, Relaxed);
             self.bytes.fetch_add(bytes, Relaxed);
         } else {
@@ -168,7 +161,7 @@ mod tests {
         tally.count(8);
         tally.count(16);
         assert_eq!(tally.read(), (2, 24));
-        set_concurrent();
+        threads::set_concurrent();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..10_000).for_each(|_| tally.count(1)));

@@ -13,16 +13,26 @@ use crate::window::Window;
 ///
 /// # Safety
 /// The origin's buffer is valid for what the arguments describe, as MPI demands of the application.
-#[inline]
 pub unsafe fn get(window: &Window, transfer: &Transfer) -> Result<(), Error> {
-    if let Some(piece) = transfer.piece(window) {
-        // SAFETY: the target's range is checked, the origin's vouched for.
-        unsafe { copy(piece.target, transfer.origin, piece.bytes) };
-        window.tallies.of(Kind::Get).count(piece.bytes as u64);
+    // SAFETY: the caller vouches for the origin's buffer.
+    if unsafe { get_at_once(window, transfer) } {
         return Ok(());
     }
     // SAFETY: as above.
     unsafe { get_shaped(window, transfer) }
+}
+
+/// The common case of [`get`], without any way to fail: whether it is done. What is refused here has changed nothing.
+///
+/// # Safety
+/// As for [`get`].
+#[inline(always)]
+pub unsafe fn get_at_once(window: &Window, transfer: &Transfer) -> bool {
+    let Some(piece) = transfer.piece(window) else { return false };
+    // SAFETY: the target's range is checked, the origin's vouched for.
+    unsafe { copy(piece.target, transfer.origin, piece.bytes) };
+    window.tallies.of(Kind::Get).count(piece.bytes as u64);
+    true
 }
 
 #[cold]

@@ -5,6 +5,6 @@ mod get;
 mod put;
 mod target;
 
-pub use get::get;
-pub use put::put;
+pub use get::{get, get_at_once};
+pub use put::{put, put_at_once};
 pub use target::Transfer;

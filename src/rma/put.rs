@@ -14,16 +14,26 @@ use crate::window::Window;
 ///
 /// # Safety
 /// The origin's buffer is valid for what the arguments describe, as MPI demands of the application.
-#[inline]
 pub unsafe fn put(window: &Window, transfer: &Transfer) -> Result<(), Error> {
-    if let Some(piece) = transfer.piece(window) {
-        // SAFETY: the target's range is checked, the origin's vouched for.
-        unsafe { copy(transfer.origin, piece.target, piece.bytes) };
-        window.tallies.of(Kind::Put).count(piece.bytes as u64);
+    // SAFETY: the caller vouches for the origin's buffer.
+    if unsafe { put_at_once(window, transfer) } {
         return Ok(());
     }
     // SAFETY: as above.
     unsafe { put_shaped(window, transfer) }
+}
+
+/// The common case of [`put`], without any way to fail: whether it is done. What is refused here has changed nothing.
+///
+/// # Safety
+/// As for [`put`].
+#[inline(always)]
+pub unsafe fn put_at_once(window: &Window, transfer: &Transfer) -> bool {
+    let Some(piece) = transfer.piece(window) else { return false };
+    // SAFETY: the target's range is checked, the origin's vouched for.
+    unsafe { copy(transfer.origin, piece.target, piece.bytes) };
+    window.tallies.of(Kind::Put).count(piece.bytes as u64);
+    true
 }
 
 #[cold]

@@ -37,7 +37,7 @@ pub(super) struct Piece {
 impl Transfer {
     /// The common case, by arithmetic alone: predefined types of one run, a legal target, inside its window and an epoch. `None` sends the
     /// caller to [`Transfer::check`], which finds out what is wrong, or unusual.
-    #[inline]
+    #[inline(always)]
     pub(super) fn piece(&self, window: &Window) -> Option<Piece> {
         let peer = window.peer(self.target)?;
         let origin_size = datatype::contiguous_size(self.origin_datatype)?;

@@ -1,22 +1,18 @@
 //! `MPI_Win_flush` and its kin, `MPI_Win_sync` (MPI-4.1, sections 12.5.4 and 12.5.5). Cost: one full fence, or nothing for the local forms.
 
-use crate::base::error::{Class, Error, What};
+use crate::base::error::{Class, Error};
 use crate::host::abi;
 use crate::window::Window;
 use crate::window::epoch::Epochs;
 use core::ffi::c_int;
 use core::sync::atomic::{Ordering::SeqCst, compiler_fence};
 
-#[inline]
-fn check(window: &Window, rank: c_int) -> Result<bool, Error> {
-    if rank as u32 >= window.ranks() {
-        return if rank == abi::PROC_NULL {
-            Ok(false)
-        } else {
-            Err(Error { class: Class::Rank, what: What::Rank { rank, ranks: window.ranks() } })
-        };
+fn check(window: &Window, rank: c_int) -> Result<(), Error> {
+    if rank == abi::PROC_NULL {
+        return Ok(());
     }
-    if window.epochs.is_passive_at(rank) { Ok(true) } else { Err(Epochs::uncovered(rank)) }
+    window.target(rank)?;
+    if window.epochs.is_passive_at(rank) { Ok(()) } else { Err(Epochs::uncovered(rank)) }
 }
 
 fn check_all(window: &Window) -> Result<(), Error> {
@@ -24,12 +20,20 @@ fn check_all(window: &Window) -> Result<(), Error> {
 }
 
 /// Completes this rank's operations on one target, there and here.
-#[inline]
 pub fn flush(window: &Window, rank: c_int) -> Result<(), Error> {
-    if check(window, rank)? {
+    check(window, rank)?;
+    window.complete_operations();
+    Ok(())
+}
+
+/// [`flush`] of a target that is locked, without any way to fail: whether it was.
+#[inline(always)]
+pub fn flush_at_once(window: &Window, rank: c_int) -> bool {
+    let legal = window.peer(rank).is_some() && window.epochs.is_passive_at(rank);
+    if legal {
         window.complete_operations();
     }
-    Ok(())
+    legal
 }
 
 /// Completes this rank's operations on all targets.

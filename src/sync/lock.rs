@@ -5,8 +5,26 @@ use super::check_assertions;
 use crate::base::error::{Class, Error};
 use crate::host::abi;
 use crate::window::Window;
-use crate::window::epoch::Held;
+use crate::window::epoch::{Held, not_locked};
 use core::ffi::c_int;
+
+/// The common case of [`lock`], an exclusive or shared lock that is free, without any way to fail or to wait: whether it has been taken.
+#[inline(always)]
+pub fn lock_at_once(window: &Window, lock_type: c_int, rank: c_int, assertions: c_int) -> bool {
+    let Some(target) = window.peer(rank) else { return false };
+    if assertions != 0 || !window.epochs.can_lock(rank) {
+        return false;
+    }
+    let (taken, held) = match lock_type {
+        abi::LOCK_EXCLUSIVE => (target.lock().try_lock_exclusive(), Held::Exclusive),
+        abi::LOCK_SHARED => (target.lock().try_lock_shared(), Held::Shared),
+        _ => return false,
+    };
+    if taken {
+        window.epochs.locked(rank, held);
+    }
+    taken
+}
 
 /// Locks one target. Cost where nobody else holds it: one atomic instruction.
 pub fn lock(window: &Window, lock_type: c_int, rank: c_int, assertions: c_int) -> Result<(), Error> {
@@ -24,14 +42,10 @@ pub fn lock(window: &Window, lock_type: c_int, rank: c_int, assertions: c_int) -
     let held = if assertions & abi::MODE_NOCHECK != 0 {
         Held::Unchecked
     } else if exclusive {
-        if !target.lock().try_lock_exclusive() {
-            target.lock().lock_exclusive(&mut window.waiter())?;
-        }
+        target.lock().lock_exclusive(&mut window.waiter())?;
         Held::Exclusive
     } else {
-        if !target.lock().try_lock_shared() {
-            target.lock().lock_shared(&mut window.waiter())?;
-        }
+        target.lock().lock_shared(&mut window.waiter())?;
         Held::Shared
     };
     window.epochs.locked(rank, held);
@@ -39,19 +53,27 @@ pub fn lock(window: &Window, lock_type: c_int, rank: c_int, assertions: c_int) -
 }
 
 /// Ends the epoch on one target; its operations are complete there when this returns. Cost: one releasing store or atomic instruction.
+#[inline]
 pub fn unlock(window: &Window, rank: c_int) -> Result<(), Error> {
-    if rank == abi::PROC_NULL {
+    if unlock_at_once(window, rank) || rank == abi::PROC_NULL {
         return Ok(());
     }
-    let target = window.target(rank)?;
-    let held = window.epochs.held(rank)?;
-    match held {
+    window.target(rank)?;
+    Err(not_locked(rank))
+}
+
+/// [`unlock`] of a target that is locked, without any way to fail: whether it was.
+#[inline(always)]
+pub fn unlock_at_once(window: &Window, rank: c_int) -> bool {
+    let Some(target) = window.peer(rank) else { return false };
+    match window.epochs.held(rank) {
+        Held::No => return false,
         Held::Exclusive => target.lock().unlock_exclusive(),
         Held::Shared => target.lock().unlock_shared(),
-        Held::Unchecked | Held::No => window.complete_operations(),
+        Held::Unchecked => window.complete_operations(),
     }
     window.epochs.unlocked(rank);
-    Ok(())
+    true
 }
 
 /// Locks all targets, shared. Every rank of the window may touch the others' memory by plain loads and stores, without a call in which a lock

@@ -6,8 +6,8 @@ mod flush;
 mod lock;
 
 pub use fence::fence;
-pub use flush::{flush, flush_all, flush_local, flush_local_all, sync};
-pub use lock::{lock, lock_all, unlock, unlock_all};
+pub use flush::{flush, flush_all, flush_at_once, flush_local, flush_local_all, sync};
+pub use lock::{lock, lock_all, lock_at_once, unlock, unlock_all, unlock_at_once};
 
 use crate::base::error::{Class, Error};
 use crate::host::abi;

@@ -5,8 +5,9 @@
 //! the synchronisation call that opened its epoch in program order, or by the program's own ordering of its threads.
 
 use crate::base::error::{Class, Error, What};
+use crate::base::threads;
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// No epoch.
 const NONE: u32 = 0;
@@ -16,7 +17,7 @@ const FENCE: u32 = 1;
 const FENCE_USED: u32 = 2;
 /// `MPI_Win_lock_all`.
 const LOCK_ALL: u32 = 3;
-/// One or more `MPI_Win_lock`.
+/// This and above: one or more `MPI_Win_lock`, as many as the distance from here and one.
 const LOCK: u32 = 4;
 
 /// What this rank holds of one target's lock.
@@ -34,6 +35,7 @@ pub enum Held {
 }
 
 impl Held {
+    #[inline]
     fn from_byte(byte: u8) -> Held {
         match byte {
             1 => Held::Shared,
@@ -47,11 +49,9 @@ impl Held {
 /// Access epochs of the calling rank.
 pub struct Epochs {
     open: AtomicU32,
-    /// Number of targets in `held` that are not `No`.
-    locks: AtomicU32,
     held: Box<[AtomicU8]>,
     /// `lock_all` was called with `MPI_MODE_NOCHECK`.
-    all_unchecked: AtomicU32,
+    all_unchecked: AtomicBool,
 }
 
 impl Epochs {
@@ -59,9 +59,8 @@ impl Epochs {
     pub fn new(ranks: u32) -> Epochs {
         Epochs {
             open: AtomicU32::new(NONE),
-            locks: AtomicU32::new(0),
             held: (0..ranks).map(|_| AtomicU8::new(Held::No as u8)).collect(),
-            all_unchecked: AtomicU32::new(0),
+            all_unchecked: AtomicBool::new(false),
         }
     }
 
@@ -70,13 +69,18 @@ impl Epochs {
     pub fn covers(&self, target: c_int) -> bool {
         match self.open.load(Relaxed) {
             LOCK_ALL | FENCE_USED => true,
-            LOCK => self.held[target as usize].load(Relaxed) != Held::No as u8,
+            NONE => false,
             FENCE => {
                 self.open.store(FENCE_USED, Relaxed);
                 true
             }
-            _ => false,
+            _ => self.is_held(target),
         }
+    }
+
+    #[inline]
+    fn is_held(&self, target: c_int) -> bool {
+        self.held(target) != Held::No
     }
 
     /// The error of an operation outside of any epoch that covers its target.
@@ -86,16 +90,17 @@ impl Epochs {
     }
 
     /// Is a lock or `lock_all` held?
+    #[inline]
     pub fn is_passive(&self) -> bool {
-        matches!(self.open.load(Relaxed), LOCK_ALL | LOCK)
+        self.open.load(Relaxed) >= LOCK_ALL
     }
 
-    /// Is this target locked, by itself or with all?
+    /// Is this target (a rank of the window) locked, by itself or with all?
     #[inline]
     pub fn is_passive_at(&self, target: c_int) -> bool {
         match self.open.load(Relaxed) {
             LOCK_ALL => true,
-            LOCK => self.held[target as usize].load(Relaxed) != Held::No as u8,
+            LOCK.. => self.is_held(target),
             _ => false,
         }
     }
@@ -110,64 +115,82 @@ impl Epochs {
         self.open.store(if opens { FENCE } else { NONE }, Relaxed);
     }
 
-    /// May this rank lock the target? A fence with nothing behind it has opened no epoch that anybody used.
-    pub fn may_lock(&self, target: c_int) -> Result<(), Error> {
+    /// May this rank lock the target (a rank of the window)? A fence with nothing behind it has opened no epoch that anybody used.
+    #[inline]
+    pub fn can_lock(&self, target: c_int) -> bool {
         match self.open.load(Relaxed) {
-            NONE | FENCE => Ok(()),
-            LOCK if self.held[target as usize].load(Relaxed) == Held::No as u8 => Ok(()),
-            LOCK => Err(lock_error("is locked by this rank already", target)),
-            LOCK_ALL => Err(lock_error("is locked with all others already", target)),
-            _ => Err(lock_error("is locked inside a fence epoch", target)),
+            NONE | FENCE => true,
+            LOCK.. => !self.is_held(target),
+            _ => false,
         }
+    }
+
+    /// As [`Epochs::can_lock`], with the error that says why not.
+    pub fn may_lock(&self, target: c_int) -> Result<(), Error> {
+        if self.can_lock(target) {
+            return Ok(());
+        }
+        Err(match self.open.load(Relaxed) {
+            LOCK_ALL => lock_error("is locked with all others already", target),
+            FENCE_USED => lock_error("is locked inside a fence epoch", target),
+            _ => lock_error("is locked by this rank already", target),
+        })
     }
 
     /// The target's lock is held from now on.
+    #[inline]
     pub fn locked(&self, target: c_int, held: Held) {
         self.held[target as usize].store(held as u8, Relaxed);
-        self.locks.fetch_add(1, Relaxed);
-        self.open.store(LOCK, Relaxed);
+        self.count(|open| if open < LOCK { LOCK } else { open + 1 });
     }
 
-    /// What is held of the target's lock, which an unlock ends.
-    pub fn held(&self, target: c_int) -> Result<Held, Error> {
-        match Held::from_byte(self.held[target as usize].load(Relaxed)) {
-            Held::No => Err(lock_error("is not locked by this rank", target)),
-            held => Ok(held),
-        }
+    /// Whether and how the target's lock is held.
+    #[inline]
+    pub fn held(&self, target: c_int) -> Held {
+        self.held.get(target as usize).map_or(Held::No, |held| Held::from_byte(held.load(Relaxed)))
     }
 
     /// The target's lock is not held any more.
+    #[inline]
     pub fn unlocked(&self, target: c_int) {
         self.held[target as usize].store(Held::No as u8, Relaxed);
-        if self.locks.fetch_sub(1, Relaxed) == 1 {
-            // Only if no other thread has locked meanwhile: it has counted itself before it opens.
-            let _ = self.open.compare_exchange(LOCK, NONE, Relaxed, Relaxed);
-            if self.locks.load(Relaxed) != 0 {
-                self.open.store(LOCK, Relaxed);
-            }
+        self.count(|open| if open == LOCK { NONE } else { open - 1 });
+    }
+
+    /// Changes the word for one lock more or less. Atomically only where another thread may do the same: a locked instruction costs as much
+    /// as the lock itself.
+    #[inline]
+    fn count(&self, change: impl Fn(u32) -> u32) {
+        if threads::are_concurrent() {
+            let _ = self.open.fetch_update(Relaxed, Relaxed, |open| Some(change(open)));
+        } else {
+            self.open.store(change(self.open.load(Relaxed)), Relaxed);
         }
     }
 
     /// May this rank lock all targets?
     pub fn may_lock_all(&self) -> Result<(), Error> {
-        match self.open.load(Relaxed) {
-            NONE | FENCE => Ok(()),
-            LOCK_ALL => Err(Error::text(Class::RmaSync, "lock_all inside a lock_all epoch")),
-            LOCK => Err(Error::text(Class::RmaSync, "lock_all inside a lock epoch")),
-            _ => Err(Error::text(Class::RmaSync, "lock_all inside a fence epoch")),
-        }
+        Err(Error::text(
+            Class::RmaSync,
+            match self.open.load(Relaxed) {
+                NONE | FENCE => return Ok(()),
+                LOCK_ALL => "lock_all inside a lock_all epoch",
+                LOCK.. => "lock_all inside a lock epoch",
+                _ => "lock_all inside a fence epoch",
+            },
+        ))
     }
 
     /// All targets' locks are held from now on; `unchecked` where no word was changed.
     pub fn locked_all(&self, unchecked: bool) {
-        self.all_unchecked.store(u32::from(unchecked), Relaxed);
+        self.all_unchecked.store(unchecked, Relaxed);
         self.open.store(LOCK_ALL, Relaxed);
     }
 
     /// Whether the open `lock_all` epoch is unchecked; an error where there is none.
     pub fn held_all(&self) -> Result<bool, Error> {
         match self.open.load(Relaxed) {
-            LOCK_ALL => Ok(self.all_unchecked.load(Relaxed) != 0),
+            LOCK_ALL => Ok(self.all_unchecked.load(Relaxed)),
             _ => Err(Error::text(Class::RmaSync, "unlock_all without lock_all")),
         }
     }
@@ -176,6 +199,12 @@ impl Epochs {
     pub fn unlocked_all(&self) {
         self.open.store(NONE, Relaxed);
     }
+}
+
+/// The error of an unlock without a lock.
+#[cold]
+pub fn not_locked(target: c_int) -> Error {
+    lock_error("is not locked by this rank", target)
 }
 
 fn lock_error(text: &'static str, rank: c_int) -> Error {
@@ -190,7 +219,7 @@ mod tests {
     fn nothing_is_covered_without_an_epoch() {
         let epochs = Epochs::new(2);
         assert!(!epochs.covers(0) && !epochs.is_passive_at(0));
-        assert!(epochs.held(0).is_err() && epochs.held_all().is_err());
+        assert!(epochs.held(0) == Held::No && epochs.held_all().is_err());
     }
 
     #[test]
@@ -215,7 +244,7 @@ mod tests {
         assert!(epochs.may_lock(1).is_err() && epochs.may_lock(0).is_ok());
         assert!(epochs.may_fence().is_err() && epochs.may_lock_all().is_err());
         epochs.locked(0, Held::Shared);
-        assert_eq!((epochs.held(0), epochs.held(1)), (Ok(Held::Shared), Ok(Held::Exclusive)));
+        assert_eq!((epochs.held(0), epochs.held(1)), (Held::Shared, Held::Exclusive));
         epochs.unlocked(1);
         assert!(epochs.covers(0) && !epochs.covers(1) && epochs.is_passive());
         epochs.unlocked(0);
@@ -235,6 +264,7 @@ mod tests {
 
     #[test]
     fn threads_that_lock_targets_of_their_own_leave_the_right_state() {
+        threads::set_concurrent();
         let epochs = Epochs::new(4);
         std::thread::scope(|scope| {
             for target in 0..4 {
@@ -242,7 +272,7 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..20_000 {
                         epochs.locked(target, Held::Exclusive);
-                        assert!(epochs.held(target).is_ok());
+                        assert!(epochs.is_passive_at(target));
                         epochs.unlocked(target);
                     }
                 });

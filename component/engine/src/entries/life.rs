@@ -8,8 +8,8 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use transom::base::log::{self, verbose};
-use transom::base::stats::{self, Decline, KINDS, TOTALS};
-use transom::base::{config, functions};
+use transom::base::stats::{Decline, KINDS, TOTALS};
+use transom::base::{config, functions, threads};
 use transom::host::abi::{self, SUCCESS};
 use transom::host::table::host;
 use transom::host::{comm, job};
@@ -50,7 +50,7 @@ fn after_init(code: c_int) {
         let mut level = 0;
         // SAFETY: MPI is initialised; `level` is a valid place for the result.
         if unsafe { (host().call.MPI_Query_thread)(&mut level) } == SUCCESS && level == abi::THREAD_MULTIPLE {
-            stats::set_concurrent();
+            threads::set_concurrent();
         }
         let world = host().handles.comm_world;
         verbose(format_args!(

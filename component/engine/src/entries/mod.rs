@@ -49,3 +49,26 @@ macro_rules! serve {
     };
 }
 pub(crate) use serve;
+
+/// An entry whose common case can neither fail nor wait nor panic: that case alone is in line, and everything else stands in a function of the
+/// same arguments, which the entry jumps to.
+macro_rules! at_once {
+    ($name:ident ($($argument:ident : $type:ty),*), $win:ident, |$window:ident| $at_once:expr, |$slow:ident| $work:expr, $otherwise:expr) => {
+        pub(crate) unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C-unwind" fn otherwise($($argument: $type),*) -> c_int {
+                crate::entries::serve!($name, $win, |$slow| $work, $otherwise)
+            }
+            // SAFETY: MPI demands of the application that no other thread frees the window meanwhile.
+            if let Some($window) = unsafe { transom::window::handle::find($win) }
+                && $at_once
+            {
+                return transom::host::abi::SUCCESS;
+            }
+            // SAFETY: the arguments as they came.
+            unsafe { otherwise($($argument),*) }
+        }
+    };
+}
+pub(crate) use at_once;

@@ -1,6 +1,6 @@
 //! Operations. A `_c` form is served like the plain one; for a window of a host that lacks the form its counts are narrowed.
 
-use super::{forward, serve};
+use super::{at_once, forward, serve};
 use crate::report;
 use core::ffi::{c_int, c_void};
 use transom::base::error::{Class, Error};
@@ -10,47 +10,57 @@ use transom::rma::{self, Transfer};
 
 /// Both forms of an operation that moves bytes between an origin's buffer and a target.
 macro_rules! transfer {
-    ($name:ident, $large:ident, $pointer:ty, $operation:path) => {
-        transfer!(@form $name, $pointer, c_int, $operation, |origin, count, datatype, target, displacement, target_count, target_datatype, win| {
-            forward!($name(origin, count, datatype, target, displacement, target_count, target_datatype, win))
-        });
-        transfer!(@form $large, $pointer, MPI_Count, $operation, |origin, count, datatype, target, displacement, target_count, target_datatype, win| {
-            if host().entry.$large.is_some() {
-                forward!($large(origin, count, datatype, target, displacement, target_count, target_datatype, win))
-            } else {
-                narrow(stringify!($large), win, [count, target_count], |[count, target_count]| {
-                    forward!($name(origin, count, datatype, target, displacement, target_count, target_datatype, win))
-                })
-            }
-        });
+    ($name:ident, $large:ident, $pointer:ty, $operation:path, $at_once:path) => {
+        transfer!(@form $name, $pointer, c_int, $operation, $at_once,
+            |origin, count, datatype, target, displacement, target_count, target_datatype, win| {
+                forward!($name(origin, count, datatype, target, displacement, target_count, target_datatype, win))
+            });
+        transfer!(@form $large, $pointer, MPI_Count, $operation, $at_once,
+            |origin, count, datatype, target, displacement, target_count, target_datatype, win| {
+                if host().entry.$large.is_some() {
+                    forward!($large(origin, count, datatype, target, displacement, target_count, target_datatype, win))
+                } else {
+                    narrow(stringify!($large), win, [count, target_count], |[count, target_count]| {
+                        forward!($name(origin, count, datatype, target, displacement, target_count, target_datatype, win))
+                    })
+                }
+            });
     };
-    (@form $name:ident, $pointer:ty, $count:ty, $operation:path, |$origin:ident, $origin_count:ident, $origin_datatype:ident, $target:ident, $displacement:ident, $target_count:ident, $target_datatype:ident, $win:ident| $forward:expr) => {
-        pub(crate) unsafe extern "C-unwind" fn $name(
-            $origin: $pointer,
-            $origin_count: $count,
-            $origin_datatype: MPI_Datatype,
-            $target: c_int,
-            $displacement: MPI_Aint,
-            $target_count: $count,
-            $target_datatype: MPI_Datatype,
-            $win: MPI_Win,
-        ) -> c_int {
-            let transfer = Transfer {
-                origin: $origin as *mut u8,
-                origin_count: $origin_count as i64,
-                origin_datatype: $origin_datatype,
-                target: $target,
-                displacement: $displacement as i64,
-                target_count: $target_count as i64,
-                target_datatype: $target_datatype,
-            };
+    (@form $name:ident, $pointer:ty, $count:ty, $operation:path, $at_once:path,
+     |$origin:ident, $origin_count:ident, $origin_datatype:ident, $target:ident, $displacement:ident, $target_count:ident, $target_datatype:ident, $win:ident|
+     $forward:expr) => {
+        at_once! {
+            $name(
+                $origin: $pointer,
+                $origin_count: $count,
+                $origin_datatype: MPI_Datatype,
+                $target: c_int,
+                $displacement: MPI_Aint,
+                $target_count: $count,
+                $target_datatype: MPI_Datatype,
+                $win: MPI_Win
+            ), $win,
             // SAFETY: the buffer is what the arguments say, as MPI demands of the application.
-            serve!($name, $win, |window| unsafe { $operation(window, &transfer) }, $forward)
+            |window| unsafe { $at_once(window, &transfer!(@of $origin, $origin_count, $origin_datatype, $target, $displacement, $target_count, $target_datatype)) },
+            // SAFETY: as above.
+            |window| unsafe { $operation(window, &transfer!(@of $origin, $origin_count, $origin_datatype, $target, $displacement, $target_count, $target_datatype)) },
+            $forward
+        }
+    };
+    (@of $origin:ident, $origin_count:ident, $origin_datatype:ident, $target:ident, $displacement:ident, $target_count:ident, $target_datatype:ident) => {
+        Transfer {
+            origin: $origin as *mut u8,
+            origin_count: $origin_count as i64,
+            origin_datatype: $origin_datatype,
+            target: $target,
+            displacement: $displacement as i64,
+            target_count: $target_count as i64,
+            target_datatype: $target_datatype,
         }
     };
 }
-transfer!(MPI_Put, MPI_Put_c, *const c_void, rma::put);
-transfer!(MPI_Get, MPI_Get_c, *mut c_void, rma::get);
+transfer!(MPI_Put, MPI_Put_c, *const c_void, rma::put, rma::put_at_once);
+transfer!(MPI_Get, MPI_Get_c, *mut c_void, rma::get, rma::get_at_once);
 
 /// Counts for a host that has no `_c` form.
 fn narrow<const N: usize>(

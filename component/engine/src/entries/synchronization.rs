@@ -1,6 +1,6 @@
 //! Epochs and their synchronisation.
 
-use super::{forward, serve};
+use super::{at_once, forward, serve};
 use core::ffi::c_int;
 use transom::base::error::Error;
 use transom::host::abi::{MPI_Group, MPI_Win};
@@ -10,14 +10,18 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_fence(assert: c_int, win: MPI_Win
     serve!(MPI_Win_fence, win, |window| sync::fence(window, assert), forward!(MPI_Win_fence(assert, win)))
 }
 
-pub(crate) unsafe extern "C-unwind" fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> c_int {
-    serve!(MPI_Win_lock, win, |window| sync::lock(window, lock_type, rank, assert), {
-        forward!(MPI_Win_lock(lock_type, rank, assert, win))
-    })
+at_once! {
+    MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win), win,
+    |window| sync::lock_at_once(window, lock_type, rank, assert),
+    |window| sync::lock(window, lock_type, rank, assert),
+    forward!(MPI_Win_lock(lock_type, rank, assert, win))
 }
 
-pub(crate) unsafe extern "C-unwind" fn MPI_Win_unlock(rank: c_int, win: MPI_Win) -> c_int {
-    serve!(MPI_Win_unlock, win, |window| sync::unlock(window, rank), forward!(MPI_Win_unlock(rank, win)))
+at_once! {
+    MPI_Win_unlock(rank: c_int, win: MPI_Win), win,
+    |window| sync::unlock_at_once(window, rank),
+    |window| sync::unlock(window, rank),
+    forward!(MPI_Win_unlock(rank, win))
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) -> c_int {
@@ -28,8 +32,11 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_unlock_all(win: MPI_Win) -> c_int
     serve!(MPI_Win_unlock_all, win, |window| sync::unlock_all(window), forward!(MPI_Win_unlock_all(win)))
 }
 
-pub(crate) unsafe extern "C-unwind" fn MPI_Win_flush(rank: c_int, win: MPI_Win) -> c_int {
-    serve!(MPI_Win_flush, win, |window| sync::flush(window, rank), forward!(MPI_Win_flush(rank, win)))
+at_once! {
+    MPI_Win_flush(rank: c_int, win: MPI_Win), win,
+    |window| sync::flush_at_once(window, rank),
+    |window| sync::flush(window, rank),
+    forward!(MPI_Win_flush(rank, win))
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_flush_all(win: MPI_Win) -> c_int {
