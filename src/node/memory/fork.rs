@@ -20,13 +20,12 @@
 
 use std::cell::UnsafeCell;
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use super::arena::Arena;
 use super::error::MemoryError;
 use super::heap::{LARGEST_IN_ARENA, State};
-use super::lock::Guard;
+use super::lock::{Guard, this_thread};
 use super::mapped::{Role, TABLE, Table};
 use super::raw::{BLOCKS, Blocks};
 use super::segment::Identity;
@@ -44,12 +43,20 @@ pub(super) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Sees to forks from now on. Comes before the first mapping.
+/// Sees to forks from now on. Comes before the first lock is taken and the first segment is mapped.
 pub(super) fn watch() -> Result<(), MemoryError> {
-    static REGISTERED: OnceLock<i32> = OnceLock::new();
+    // No OnceLock: a child forked by another thread in the middle of its initialisation would wait for ever. Two threads that come
+    // at once may register the handlers twice, which does no harm: the second run finds the room locked, or nothing stashed.
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    if REGISTERED.load(Ordering::Acquire) {
+        return Ok(());
+    }
     // SAFETY: the handlers are functions of this object, which is never unloaded.
-    match *REGISTERED.get_or_init(|| unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) }) {
-        0 => Ok(()),
+    match unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) } {
+        0 => {
+            REGISTERED.store(true, Ordering::Release);
+            Ok(())
+        }
         errno => Err(MemoryError::of_errno("pthread_atfork", 0, errno)),
     }
 }
@@ -74,12 +81,36 @@ struct Snapshot {
     size: usize,
 }
 
-struct Stash(UnsafeCell<Option<Held>>);
+/// Where `prepare` leaves the room for the handler that ends the fork.
+struct Stash {
+    held: UnsafeCell<Option<Held>>,
+    /// The thread whose fork it is, 0 for none.
+    forker: AtomicUsize,
+}
 
-// SAFETY: only touched between `prepare` and the end of the fork, by the forking thread, which holds all locks of the room.
+// SAFETY: `held` is only touched by the forking thread between `prepare` and the end of the fork: it has all locks of the room, so there
+// is one such thread at a time, and `forker` tells the others that it is not they.
 unsafe impl Sync for Stash {}
 
-static STASH: Stash = Stash(UnsafeCell::new(None));
+static STASH: Stash = Stash { held: UnsafeCell::new(None), forker: AtomicUsize::new(0) };
+
+impl Stash {
+    fn put(&self, held: Held) {
+        // SAFETY: this thread holds all locks of the room.
+        unsafe { *self.held.get() = Some(held) };
+        self.forker.store(this_thread(), Ordering::Relaxed);
+    }
+
+    /// `None` if this thread's `prepare` was refused, or the handlers run a second time.
+    fn take(&self) -> Option<Held> {
+        if self.forker.load(Ordering::Relaxed) != this_thread() {
+            return None;
+        }
+        self.forker.store(0, Ordering::Relaxed);
+        // SAFETY: put there by this thread, which still holds all locks of the room.
+        unsafe { (*self.held.get()).take() }
+    }
+}
 
 /// In this order everywhere. `None` if this thread is inside one of them: a signal handler that forks.
 fn lock_all() -> Option<Held> {
@@ -108,14 +139,11 @@ extern "C" fn prepare() {
             *snapshot = copied;
         }
     }
-    // SAFETY: see `Stash`.
-    unsafe { *STASH.0.get() = Some(held) };
+    STASH.put(held);
 }
 
 extern "C" fn in_parent() {
-    // SAFETY: see `Stash`. `None` after a refused `prepare`: then this thread's interrupted call holds a lock that any other thread's
-    // stash would need.
-    let Some(held) = (unsafe { (*STASH.0.get()).take() }) else {
+    let Some(held) = STASH.take() else {
         return;
     };
     for snapshot in held.snapshots.iter().filter(|snapshot| snapshot.base != 0) {
@@ -126,8 +154,7 @@ extern "C" fn in_parent() {
 
 /// Async-signal-safe: system calls, and reading what the parent had locked.
 extern "C" fn in_child() {
-    // SAFETY: as in `in_parent`.
-    let Some(mut held) = (unsafe { (*STASH.0.get()).take() }) else {
+    let Some(mut held) = STASH.take() else {
         return;
     };
     GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -216,7 +243,6 @@ fn make_read_only(base: usize, size: usize) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
     use std::time::Duration;
 

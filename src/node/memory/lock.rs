@@ -8,6 +8,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::fork;
+
 pub(super) struct Lock<T> {
     mutex: Mutex<T>,
     /// The thread inside, 0 for none. Only ever compared with the reading thread's own identity, which no other thread stores, so
@@ -20,6 +22,12 @@ pub(super) struct Guard<'a, T> {
     holder: &'a AtomicUsize,
 }
 
+/// Not 0, and another for each thread. Async-signal-safe; a forked child's thread keeps its parent's.
+pub(super) fn this_thread() -> usize {
+    // SAFETY: no precondition.
+    unsafe { libc::pthread_self() as usize }
+}
+
 impl<T> Lock<T> {
     pub(super) const fn new(value: T) -> Self {
         Self { mutex: Mutex::new(value), holder: AtomicUsize::new(0) }
@@ -27,11 +35,13 @@ impl<T> Lock<T> {
 
     /// `None` if this thread is inside already.
     pub(super) fn enter(&self) -> Option<Guard<'_, T>> {
-        // SAFETY: pthread_self has no precondition.
-        let me = unsafe { libc::pthread_self() } as usize;
+        let me = this_thread();
         if self.holder.load(Ordering::Relaxed) == me {
             return None;
         }
+        // Held at a fork that nobody sees to, it would stay locked in the child. Where the handlers cannot be registered, the first
+        // mapping reports it.
+        let _ = fork::watch();
         // A panic under the lock is a bug of ours that its test shows; the tables are still the best there is.
         let guard = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         self.holder.store(me, Ordering::Relaxed);

@@ -229,11 +229,11 @@ fn open(name: &SegmentName) -> Result<(Mapped, Kind), MemoryError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::allocate;
     use super::super::segment::memfd;
     use super::super::testing::{
         await_signal, fork as fork_child, in_child, is_mapped, load, mappings, receive, send, signal, store,
     };
-    use super::super::{allocate, allocate_raw, free_raw};
     use super::*;
 
     #[test]
@@ -393,17 +393,5 @@ mod tests {
         let mine = Box::new(0u64);
         assert_eq!(locate((&raw const *mine).cast(), 8), None);
         assert_eq!(locate(std::ptr::null(), 0), None);
-    }
-
-    #[test]
-    fn raw_memory_is_freed_by_its_first_address_only() {
-        let address = allocate_raw(1000, 64).unwrap().as_ptr();
-        assert!(locate(address, 1000).is_some());
-        assert!(!free_raw(address.wrapping_add(64)));
-        let block = allocate(64, 64).unwrap();
-        assert!(!free_raw(block.address().as_ptr()), "a window's memory is not raw memory");
-        assert!(free_raw(address));
-        assert!(!free_raw(address));
-        assert!(!free_raw(std::ptr::null()));
     }
 }

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use super::LINE;
 use super::arena::Run;
 
 /// Four sizes to a doubling: at most a fifth of a slot is wasted above 512 bytes.
@@ -21,7 +20,6 @@ pub(super) struct Class(usize);
 impl Class {
     /// The class for blocks of `size` bytes at multiples of `align`; `None` if they are too large for slabs.
     pub(super) fn of(size: usize, align: usize) -> Option<Self> {
-        let size = size.max(LINE).checked_next_multiple_of(align.max(LINE))?;
         SIZES.iter().position(|&slot| slot >= size && slot.is_multiple_of(align)).map(Self)
     }
 }
@@ -101,5 +99,43 @@ impl Slabs {
         open.remove(&slot.slab);
         self.vacant.push(slot.slab);
         place.take().map(|slab| (slab.arena, slab.run))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arena::Arena;
+    use super::*;
+
+    #[test]
+    fn a_class_fits_and_no_smaller_one_does() {
+        for align in (0..13).map(|shift| 1 << shift) {
+            for size in 0..2200 {
+                let fits = |slot: usize| slot >= size && slot.is_multiple_of(align);
+                assert_eq!(Class::of(size, align).map(|class| SIZES[class.0]), SIZES.into_iter().find(|&slot| fits(slot)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_slab_gives_each_of_its_slots_once_and_ends_when_all_are_back() {
+        let mut arena = Arena::create(8 * SPAN).unwrap();
+        for (number, size) in SIZES.into_iter().enumerate() {
+            let (class, mut slabs) = (Class(number), Slabs::new());
+            let mut open = |slabs: &mut Slabs| {
+                let (run, address) = arena.take(SPAN, SPAN).unwrap().unwrap();
+                slabs.open(class, 0, run, address, SPAN);
+                address
+            };
+            let (first, second) = (open(&mut slabs), open(&mut slabs));
+            let taken: Vec<_> = std::iter::from_fn(|| slabs.take(class)).collect();
+            let places: BTreeSet<_> = taken.iter().map(|&(_, _, address)| address).collect();
+            let expected = [first, second].into_iter().flat_map(|base| (0..SPAN / size).map(move |slot| base + slot * size));
+            assert_eq!(places, expected.collect());
+            let ended: Vec<_> = taken.into_iter().filter_map(|(slot, _, _)| slabs.put(slot)).collect();
+            assert_eq!(ended.len(), 1, "one slab of a class stays");
+            assert!(slabs.take(class).is_some());
+            arena = Arena::create(8 * SPAN).unwrap();
+        }
     }
 }
