@@ -169,21 +169,20 @@ fn gets_other_rights(path: &Path) -> io::Result<bool> {
     // SAFETY: all zero is a value of this type of integers.
     let mut system: libc::statvfs = unsafe { core::mem::zeroed() };
     // SAFETY: a C string, and a place for the answer.
-    let ignores_bits = unsafe { libc::statvfs(name.as_ptr(), &mut system) } == 0 && system.f_flag & libc::ST_NOSUID != 0;
+    let ignored = unsafe { libc::statvfs(name.as_ptr(), &mut system) } == 0 && system.f_flag & libc::ST_NOSUID != 0;
     // SAFETY: only asks.
-    let may_gain = unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) } != 1;
-    if !may_gain || ignores_bits {
-        return Ok(new_user != user || new_group != group);
-    }
-    if metadata.mode() & libc::S_ISUID != 0 {
-        new_user = metadata.uid();
-    }
-    // The bit alone, where the group may not run the file, once meant something else.
-    if metadata.mode() & (libc::S_ISGID | libc::S_IXGRP) == libc::S_ISGID | libc::S_IXGRP {
-        new_group = metadata.gid();
+    let may_change = unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) } != 1;
+    if !ignored && may_change {
+        if metadata.mode() & libc::S_ISUID != 0 {
+            new_user = metadata.uid();
+        }
+        // The bit alone, where the group may not run the file, once meant something else.
+        if metadata.mode() & (libc::S_ISGID | libc::S_IXGRP) == libc::S_ISGID | libc::S_IXGRP {
+            new_group = metadata.gid();
+        }
     }
     // SAFETY: two C strings; a null buffer of no length only asks whether there is a value.
     let capabilities = unsafe { libc::getxattr(name.as_ptr(), c"security.capability".as_ptr(), core::ptr::null_mut(), 0) } > 0;
-    // Capabilities of the file add nothing to what root has.
-    Ok(new_user != user || new_group != group || (capabilities && user != 0))
+    // The file's capabilities add nothing to what root has. Anyone else is not trusted with them even where he cannot gain them.
+    Ok(new_user != user || new_group != group || (capabilities && !ignored && user != 0))
 }
