@@ -21,8 +21,9 @@ pub struct Shared {
     pub slot_count: u32,
     /// `functions::FINGERPRINT` of the list that `slots` was made from.
     pub functions: u64,
-    /// What each exported trampoline jumps to, in the order of the list. The engine stores its own entries here (`Release`);
-    /// trampolines read with plain loads: a thread that still sees the stub takes the slow path once more.
+    /// What the trampolines of `PMPI_X` jump to, in the order of the list, and those of `MPI_X` unless a profiling tool that is linked into the
+    /// program stands between. The engine stores its own entries here (`Release`), inside [`Start`] only: what it stored later would not
+    /// reach `MPI_X`.
     pub slots: *const AtomicPtr<c_void>,
     /// `dlopen` handle of the host MPI's library (or of the object that defines `PMPI_Init`), for `dlsym`.
     pub host: *mut c_void,

@@ -42,6 +42,8 @@ pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// What ranks wrote to files `report-RANK` in their `TMPDIR`, in the order of ranks: a launcher may lose their output.
+    pub(crate) reports: Vec<String>,
     pub(crate) elapsed: Duration,
     /// What its processes did when its time was up.
     pub(crate) late: Option<String>,
@@ -168,7 +170,10 @@ impl Job {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(|name| name.starts_with("TRANSOM_") || name == "LD_PRELOAD") {
+            if name
+                .to_str()
+                .is_some_and(|name| (name.starts_with("TRANSOM_") && name != "TRANSOM_TEST_FULL") || name == "LD_PRELOAD")
+            {
                 command.env_remove(name);
             }
         }
@@ -212,6 +217,7 @@ impl Job {
             status,
             stdout: stdout.join().expect("the reader of stdout"),
             stderr: stderr.join().expect("the reader of stderr"),
+            reports: (0..64).filter_map(|rank| std::fs::read_to_string(scratch.join(format!("report-{rank}"))).ok()).collect(),
             elapsed,
             late,
             strays,
@@ -270,6 +276,9 @@ impl std::fmt::Display for Outcome {
         };
         let mut text = String::new();
         let _ = writeln!(text, "command: {}\nended after {:.2?} with {end}", self.command, self.elapsed);
+        for report in &self.reports {
+            let _ = write!(text, "report: {}", ended(report));
+        }
         let _ = writeln!(text, "--- stdout\n{}--- stderr\n{}---", ended(&self.stdout), ended(&self.stderr));
         f.write_str(&text)
     }

@@ -57,6 +57,11 @@ pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Whether the long run was asked for (`ci/test full`). The programs see the variable too.
+pub(crate) fn full() -> bool {
+    std::env::var_os("TRANSOM_TEST_FULL").is_some()
+}
+
 /// A file of `target/dist`. What is built there is what is tested: without it a test fails, since it would show nothing.
 pub(crate) fn dist(file: &str) -> PathBuf {
     let path = root().join("target/dist").join(file);

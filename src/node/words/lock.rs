@@ -82,7 +82,7 @@ const DRAIN_POLLS: u32 = if cfg!(loom) { 1 } else { 1024 };
 const DRAIN_GAP: u32 = if cfg!(loom) { 1 } else { 16 };
 const DRAIN_GAP_MAX: u32 = if cfg!(loom) { 2 } else { 256 };
 /// Pauses after which a reader starves.
-const PATIENCE: u32 = if cfg!(loom) { 1 } else { 4 };
+const PATIENCE: u32 = if cfg!(loom) { 0 } else { 4 };
 
 const TURNS: usize = 8;
 

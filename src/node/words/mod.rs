@@ -21,7 +21,7 @@
 //! RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --no-default-features --lib loom
 //! ```
 //!
-//! Under `cfg(loom)` the polling bounds of the words shrink to one or two, which changes how often a path is taken, never which paths
+//! Under `cfg(loom)` the polling bounds of the words shrink to two at most, which changes how often a path is taken, never which paths
 //! there are.
 
 pub mod atomic;

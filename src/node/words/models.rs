@@ -30,6 +30,21 @@ impl Wait for Yield {
     }
 }
 
+/// The same, without spinning first: a reader starves at its first refusal.
+struct YieldAtOnce;
+
+impl Wait for YieldAtOnce {
+    type Error = Infallible;
+
+    fn spins(&self) -> u32 {
+        0
+    }
+
+    fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Infallible> {
+        Yield.pause(word, seen)
+    }
+}
+
 loom::lazy_static! {
     static ref KERNEL: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 }
@@ -209,6 +224,17 @@ fn loom_shared_unlock_without_release_is_caught() {
 #[should_panic(expected = "Causality violation")]
 fn loom_shared_lock_without_acquire_is_caught() {
     weaken(Weakened::Acquire, writer_and_reader);
+}
+
+#[test]
+fn loom_writer_and_starving_reader_exclude_each_other() {
+    check(None, || {
+        let guarded = Guarded::new();
+        let writer = spawn(&guarded, |guarded| guarded.write(&mut YieldAtOnce));
+        assert!(guarded.read(&mut YieldAtOnce) <= 1);
+        writer.join().unwrap();
+        guarded.assert_free();
+    });
 }
 
 #[test]

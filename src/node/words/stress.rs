@@ -215,7 +215,36 @@ fn stream_of_writers_does_not_starve_a_reader() {
     assert_untouched(&lock);
 }
 
-/// The same while writers queue, by threads: the reader gets in after a bounded number of writers' turns.
+/// The head of the queue lets a starving reader pass, though the lock is free.
+#[test]
+fn queued_writer_lets_a_starving_reader_pass() {
+    let lock = LockWords::new();
+    assert!(lock.try_lock_exclusive());
+    let mut pauses = 0;
+    let mut reader_meanwhile = AtPause(|state| {
+        pauses += 1;
+        match pauses {
+            1 => {
+                lock.starving.fetch_add(1, Ordering::Relaxed);
+                lock.unlock_exclusive();
+            }
+            // More than it takes for the writer to ask readers to hold back.
+            2..100 => assert_eq!(state, 0, "the writer went ahead"),
+            100 => {
+                assert!(lock.try_lock_shared());
+                lock.starving.fetch_sub(1, Ordering::Relaxed);
+            }
+            101 => lock.unlock_shared(),
+            _ => return Err("kept out"),
+        }
+        Ok(())
+    });
+    lock.lock_exclusive(&mut reader_meanwhile).unwrap();
+    lock.unlock_exclusive();
+    assert_untouched(&lock);
+}
+
+/// Against writers that queue, by threads: the reader gets in after a bounded number of writers' turns.
 #[test]
 fn queue_of_writers_does_not_starve_a_reader() {
     const READS: u32 = 200;
@@ -310,22 +339,22 @@ fn attempts_refuse_what_is_taken() {
 fn giving_up_leaves_the_lock_usable() {
     let lock = LockWords::new();
     let mut at_once = AtPause(|_| Err("died"));
-    let mut patiently = {
-        let pauses = Cell::new(0);
+    let patiently = || {
+        let mut pauses = 0;
         AtPause(move |_| {
-            pauses.set(pauses.get() + 1);
-            if pauses.get() < 20 { Ok(()) } else { Err("died") }
+            pauses += 1;
+            if pauses < 20 { Ok(()) } else { Err("died") }
         })
     };
     assert!(lock.try_lock_exclusive());
     assert_eq!(lock.lock_exclusive(&mut at_once), Err("died"));
     assert_eq!(lock.lock_shared(&mut at_once), Err("died"));
-    assert_eq!(lock.lock_shared(&mut patiently), Err("died"), "starving by then");
+    assert_eq!(lock.lock_shared(&mut patiently()), Err("died"), "starving by then");
     lock.unlock_exclusive();
     assert_untouched(&lock);
 
     assert!(lock.try_lock_shared());
-    assert_eq!(lock.lock_exclusive(&mut patiently), Err("died"), "has asked readers to hold back by then");
+    assert_eq!(lock.lock_exclusive(&mut patiently()), Err("died"), "has asked readers to hold back by then");
     assert!(lock.try_lock_shared());
     lock.unlock_shared();
     lock.unlock_shared();
