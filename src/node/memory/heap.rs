@@ -216,13 +216,17 @@ impl State {
         if arena.is_empty() && self.arenas().filter(|arena| arena.is_empty()).count() > 1 {
             self.arenas[id as usize] = None;
         }
-        let idle: usize = self.arenas().map(Arena::idle).sum();
+        let idle = self.idle();
         if idle > IDLE_LIMIT {
             let mut excess = idle - IDLE_LIMIT / 2;
             for arena in self.arenas.iter_mut().rev().flatten() {
                 excess -= arena.trim(excess).min(excess);
             }
         }
+    }
+
+    fn idle(&self) -> usize {
+        self.arenas().map(Arena::idle).sum()
     }
 
     fn segment_of(&self, arena: u32) -> Arc<Segment> {
@@ -408,6 +412,25 @@ mod tests {
                 fds.into_iter().filter(open).collect::<std::collections::BTreeSet<_>>().into_iter().map(memory_of).sum();
             assert!(left <= before + IDLE_LIMIT as u64, "{left} bytes left");
         });
+    }
+
+    #[test]
+    fn idle_memory_is_bounded_over_all_arenas_and_one_empty_arena_stays() {
+        static HEAP: Heap = Heap::new();
+        let (arenas, idle) = (|| HEAP.state.enter().unwrap().arenas().count(), || HEAP.state.enter().unwrap().idle());
+        let mut blocks: Vec<_> = (0..40).map(|_| HEAP.allocate(5 << 20, 64).unwrap()).collect();
+        assert!(arenas() >= 3);
+        // Freed from the end on: each arena but the first is left with few blocks, and none, in turn.
+        while let Some(block) = blocks.pop() {
+            drop(block);
+            assert!(idle() <= IDLE_LIMIT);
+        }
+        assert_eq!(arenas(), 1);
+        // Nor is more given back than that takes: the next block is to find some.
+        let (block, other) = (HEAP.allocate(40 << 20, 64).unwrap(), HEAP.allocate(64, 64).unwrap());
+        drop(block);
+        assert_eq!(idle(), IDLE_LIMIT / 2);
+        drop(other);
     }
 
     #[test]

@@ -296,6 +296,30 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_come_and_go_share_one_mapping() {
+        let mut owner = fork_child(|stream| {
+            let segment = Segment::create(page(), Kind::Block).unwrap();
+            send(stream, Location { segment: *segment.name(), offset: page() as u64 });
+            await_signal(stream);
+        });
+        let name = receive(&mut owner.stream).segment;
+        std::thread::scope(|threads| {
+            for _ in 0..3 {
+                threads.spawn(|| {
+                    for _ in 0..300 {
+                        let first = map(&name).unwrap();
+                        // Time for another thread to end the mapping before.
+                        std::thread::yield_now();
+                        assert!(Arc::ptr_eq(&first, &map(&name).unwrap()));
+                    }
+                });
+            }
+        });
+        signal(&mut owner.stream);
+        owner.join();
+    }
+
+    #[test]
     fn a_peers_arena_stays_mapped_until_it_is_given_up() {
         let mut owner = fork_child(|stream| {
             let arena = Segment::create(1 << 20, Kind::Arena).unwrap();
