@@ -106,8 +106,8 @@ pub enum Decline {
     Dynamic = 5,
     /// The info key `transom=host`.
     Asked = 6,
-    /// An inter-communicator, or MPI is not initialised by `MPI_Init` (sessions).
-    Communicator = 7,
+    /// MPI was not initialised by `MPI_Init` (sessions).
+    Session = 7,
     /// Ranks run different builds of Transom.
     Version = 8,
     /// `TRANSOM_DISABLE` is set on this rank.
@@ -123,7 +123,7 @@ impl Decline {
         Decline::ForeignMemory,
         Decline::Dynamic,
         Decline::Asked,
-        Decline::Communicator,
+        Decline::Session,
         Decline::Version,
         Decline::Disabled,
     ];
@@ -139,7 +139,7 @@ impl Decline {
             }
             Decline::Dynamic => "dynamic windows are not served yet",
             Decline::Asked => "info transom=host",
-            Decline::Communicator => "the communicator is not an intra-communicator of MPI_Init",
+            Decline::Session => "MPI was not initialised by MPI_Init",
             Decline::Version => "ranks run different builds of Transom",
             Decline::Disabled => "TRANSOM_DISABLE is set",
         }

@@ -74,6 +74,17 @@ impl<'a> Waiter<'a> {
     }
 }
 
+/// The error of a wait that would count on one who is known to be dead. Asked before a wait touches a shared word: the arrival of a rank
+/// that has given up once must not be taken for the dead one's.
+#[inline]
+pub fn check_alive(watch: &dyn Watch) -> Result<(), Error> {
+    match watch.known_dead() {
+        None => Ok(()),
+        Some(rank) => Err(died(rank)),
+    }
+}
+
+#[cold]
 fn died(rank: u32) -> Error {
     Error { class: Class::Other, what: What::Died { rank } }
 }

@@ -13,7 +13,7 @@ use crate::host::abi::MPI_Comm;
 use crate::host::comm::{self, Attribute, Group, Plain};
 use crate::host::job;
 use crate::host::table::host;
-use crate::host::wait::Waiter;
+use crate::host::wait::{Waiter, check_alive};
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -140,7 +140,8 @@ pub fn join(comm: MPI_Comm) -> Result<Arc<Membership>, Error> {
 
 fn form(comm: MPI_Comm) -> Result<Membership, Error> {
     if comm::is_inter(comm)? {
-        return Ok(Membership::Declined(Decline::Communicator));
+        // No MPI has windows on those, and MPICH 4.0.2 crashes when it is asked for one.
+        return Err(Error::text(Class::Comm, "an inter-communicator"));
     }
     let (rank, size, group) = (comm::rank(comm)?, comm::size(comm)?, Group::of(comm)?);
     if let Some(reason) = absence(&group, size)? {
@@ -252,9 +253,10 @@ impl Team {
         &self.group
     }
 
-    /// A wait that ends when a rank of the team dies.
-    pub fn waiter(&self) -> Waiter<'_> {
-        Waiter::new(&self.processes)
+    /// A wait that ends when a rank of the team dies; an error at once where one is known to be dead.
+    pub fn waiter(&self) -> Result<Waiter<'_>, Error> {
+        check_alive(&self.processes)?;
+        Ok(Waiter::new(&self.processes))
     }
 
     /// Every rank's `mine`, in rank order. Collective; one barrier.
@@ -263,6 +265,7 @@ impl Team {
     /// comes back to this one only behind that exchange's barrier, which every rank enters after it has read this bank.
     pub fn exchange<T: Plain>(&self, mine: &T) -> Result<Vec<T>, Error> {
         const { assert!(size_of::<T>() <= SLOT) };
+        let mut waiter = self.waiter()?;
         let mut turn = lock(&self.turn);
         let bank = turn.exchanges as usize % 2;
         turn.exchanges = turn.exchanges.wrapping_add(1);
@@ -270,7 +273,7 @@ impl Team {
         unsafe { ptr::copy_nonoverlapping(ptr::from_ref(mine), self.slot(bank, self.rank).cast::<T>(), 1) };
         // SAFETY: mapped as long as the team lives.
         let board = unsafe { &*self.board };
-        board.barrier.wait(&turn.member, &mut self.waiter())?;
+        board.barrier.wait(&turn.member, &mut waiter)?;
         if self.rank != 0 {
             board.left.fetch_add(1, Release);
         }

@@ -42,10 +42,10 @@ pub fn lock(window: &Window, lock_type: c_int, rank: c_int, assertions: c_int) -
     let held = if assertions & abi::MODE_NOCHECK != 0 {
         Held::Unchecked
     } else if exclusive {
-        target.lock().lock_exclusive(&mut window.waiter())?;
+        target.lock().lock_exclusive(&mut window.waiter()?)?;
         Held::Exclusive
     } else {
-        target.lock().lock_shared(&mut window.waiter())?;
+        target.lock().lock_shared(&mut window.waiter()?)?;
         Held::Shared
     };
     window.epochs.locked(rank, held);
@@ -99,14 +99,14 @@ fn take_all(window: &Window) -> Result<(), Error> {
     let peers = window.peers();
     // The one that is waited for while nothing else is held; the others are only tried.
     let mut first = 0;
-    peers[first].lock().lock_shared(&mut window.waiter())?;
+    peers[first].lock().lock_shared(&mut window.waiter()?)?;
     loop {
         let busy = (0..peers.len()).filter(|rank| *rank != first).find(|rank| !peers[*rank].lock().try_lock_shared());
         let Some(busy) = busy else { return Ok(()) };
         (0..busy).filter(|rank| *rank != first).for_each(|rank| peers[rank].lock().unlock_shared());
         peers[first].lock().unlock_shared();
         first = busy;
-        peers[first].lock().lock_shared(&mut window.waiter())?;
+        peers[first].lock().lock_shared(&mut window.waiter()?)?;
     }
 }
 

@@ -107,8 +107,8 @@ impl Window {
         }
     }
 
-    /// A wait that ends when a rank of the window dies.
-    pub fn waiter(&self) -> Waiter<'_> {
+    /// A wait that ends when a rank of the window dies; an error at once where one is known to be dead.
+    pub fn waiter(&self) -> Result<Waiter<'_>, Error> {
         self.team().waiter()
     }
 
@@ -119,10 +119,11 @@ impl Window {
 
     /// Meets all ranks of the window; what each of them has written before is visible to all after.
     pub fn barrier(&self) -> Result<(), Error> {
+        let mut waiter = self.waiter()?;
         let member = self.fence.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: rank 0's control block is mapped as long as the window lives.
         let barrier = unsafe { &(*self.peers[0].control).fence };
-        barrier.wait(&member, &mut self.waiter())
+        barrier.wait(&member, &mut waiter)
     }
 
     /// The last meeting. Rank 0 owns the words that all meet at, so it stays until everybody has looked at them for the last time:
@@ -139,7 +140,7 @@ impl Window {
             left.fetch_add(1, Release);
             return Ok(());
         }
-        let mut waiter = self.waiter();
+        let mut waiter = self.waiter()?;
         loop {
             let seen = left.load(Acquire);
             if seen == self.ranks() - 1 {

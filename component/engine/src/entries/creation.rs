@@ -1,6 +1,6 @@
 //! Creation, release and queries of windows.
 
-use super::{forward, missing, serve};
+use super::{forward, life, missing, serve};
 use crate::guard::guard;
 use crate::report;
 use core::ffi::{c_int, c_void};
@@ -25,6 +25,9 @@ fn make(
     if request.comm == transom::host::table::host().handles.comm_null {
         // The host reports what it makes of it.
         return host();
+    }
+    if !life::is_initialized() {
+        return decline(call, request.comm, Decline::Session, host);
     }
     match guard(|| create(request)) {
         Ok(Outcome::Served { handle, base }) => {

@@ -5,7 +5,7 @@ use crate::guard::guard;
 use crate::report;
 use core::ffi::{c_char, c_int};
 use core::ptr;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use transom::base::log::{self, verbose};
 use transom::base::stats::{Decline, KINDS, TOTALS};
@@ -34,6 +34,13 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Init_thread(
     code
 }
 
+/// `MPI_Init` or `MPI_Init_thread` has succeeded: not so in a program of MPI-4 sessions, which may have no `MPI_COMM_WORLD`.
+static INITIALIZED: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn is_initialized() -> bool {
+    INITIALIZED.load(Relaxed)
+}
+
 fn before_init() {
     // Before the host's own start-up, which orders it before anything that another rank does after its.
     let _ = guard(|| {
@@ -46,6 +53,7 @@ fn after_init(code: c_int) {
     if code != SUCCESS {
         return;
     }
+    INITIALIZED.store(true, Relaxed);
     let _ = guard(|| {
         let mut level = 0;
         // SAFETY: MPI is initialised; `level` is a valid place for the result.
@@ -73,10 +81,12 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Query_thread(provided: *mut c_int) ->
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
-    let _ = guard(|| {
-        summarise();
-        Ok(())
-    });
+    if is_initialized() {
+        let _ = guard(|| {
+            summarise();
+            Ok(())
+        });
+    }
     forward!(MPI_Finalize())
 }
 
