@@ -10,7 +10,7 @@
 //! 128 ranks on a node would hold hundreds open for the sake of forks); and a store there can only be meant for the peer, so that a fault
 //! is more honest than a store which nobody sees. MADV_DONTFORK would make loads fault too.
 //!
-//! The snapshot is copied by the parent before the fork (some 0.5 ms a MiB) and moved into place by the child, so neither waits for the
+//! The snapshot is copied by the parent before the fork (under 1 ms a MiB) and moved into place by the child, so neither waits for the
 //! other and a child that dies at once leaves nothing undone. Stores of the parent's other threads and of peers during the copy may
 //! be in it or not.
 //!
