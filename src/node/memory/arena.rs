@@ -9,11 +9,12 @@ use std::sync::Arc;
 use offset_allocator::{Allocation, Allocator};
 
 use super::error::MemoryError;
+use super::mapped::Listed;
 use super::pages::Pages;
-use super::segment::{Kind, Segment, page};
+use super::segment::{Kind, page};
 
 pub(super) struct Arena {
-    segment: Arc<Segment>,
+    segment: Arc<Listed>,
     pages: u32,
     free: Allocator,
     /// Pages of blocks. Always reserved.
@@ -32,14 +33,14 @@ impl Arena {
     pub(super) fn create(size: usize) -> Result<Self, MemoryError> {
         /// The allocator's own table takes 36 bytes for each block or gap there can be.
         const MOST_PIECES: u32 = 64 << 10;
-        let segment = Segment::create(size, Kind::Arena)?;
+        let segment = Listed::create(size, Kind::Arena)?;
         let pages = ((segment.size() - page()) / page()) as u32;
         // A piece is at least a page; two more that the allocator never gives out.
         let free = Allocator::with_max_allocs(pages, pages.min(MOST_PIECES) + 2);
         Ok(Self { segment, pages, free, used: Pages::none_of(pages), reserved: Pages::none_of(pages) })
     }
 
-    pub(super) fn segment(&self) -> &Arc<Segment> {
+    pub(super) fn segment(&self) -> &Arc<Listed> {
         &self.segment
     }
 

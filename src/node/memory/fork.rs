@@ -20,34 +20,28 @@
 
 use std::cell::UnsafeCell;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::arena::Arena;
 use super::error::MemoryError;
-use super::heap::{LARGEST_IN_ARENA, State};
+use super::generation;
+use super::heap::{LARGEST_IN_ARENA, RAW, State, WINDOWS};
 use super::lock::{Guard, this_thread};
 use super::mapped::{Role, TABLE, Table};
 use super::raw::{BLOCKS, Blocks};
 use super::segment::Identity;
-use super::{RAW, WINDOWS};
 
 /// How much of `MPI_Alloc_mem`'s memory is copied at a fork.
 const SNAPSHOT_LIMIT: usize = LARGEST_IN_ARENA;
 /// Doubling from 4 MiB, arenas with more than 64 MiB in use altogether are far fewer.
 const MOST_SNAPSHOTS: usize = 32;
 
-/// How often this process's ancestors forked since the room was first used: tells what is inherited.
-static GENERATION: AtomicU32 = AtomicU32::new(0);
-
-pub(super) fn generation() -> u32 {
-    GENERATION.load(Ordering::Relaxed)
-}
+/// No OnceLock: a child forked by another thread in the middle of its initialisation would wait for ever. Two threads that come at
+/// once may register the handlers twice, which does no harm: the second run finds the room locked, or nothing stashed.
+static REGISTERED: AtomicBool = AtomicBool::new(false);
 
 /// Sees to forks from now on. Comes before the first lock is taken and the first segment is mapped.
 pub(super) fn watch() -> Result<(), MemoryError> {
-    // No OnceLock: a child forked by another thread in the middle of its initialisation would wait for ever. Two threads that come
-    // at once may register the handlers twice, which does no harm: the second run finds the room locked, or nothing stashed.
-    static REGISTERED: AtomicBool = AtomicBool::new(false);
     if REGISTERED.load(Ordering::Acquire) {
         return Ok(());
     }
@@ -157,7 +151,7 @@ extern "C" fn in_child() {
     let Some(mut held) = STASH.take() else {
         return;
     };
-    GENERATION.fetch_add(1, Ordering::Relaxed);
+    generation::begin();
     let Held { snapshots, table, .. } = &mut held;
     for (&base, region) in table.regions.iter_mut().filter(|(_, region)| !region.inherited) {
         let size = region.end - base;
@@ -253,6 +247,26 @@ mod tests {
 
     fn first(block: &Block) -> *mut u8 {
         block.address().as_ptr()
+    }
+
+    /// Whichever is a process's first.
+    #[test]
+    fn every_door_sees_to_forks() {
+        in_child(|| {
+            let name = allocate(64, 64).unwrap().location().segment;
+            let doors: [(&str, &dyn Fn()); 5] = [
+                ("allocate", &|| drop(allocate(64, 64))),
+                ("allocate_raw", &|| assert!(allocate_raw(64, 64).is_ok())),
+                ("free_raw", &|| assert!(!free_raw(ptr::null()))),
+                ("locate", &|| assert_eq!(locate(ptr::null(), 0), None)),
+                ("map", &|| assert!(map(&name).is_ok())),
+            ];
+            for (door, enter) in doors {
+                REGISTERED.store(false, Ordering::Relaxed);
+                enter();
+                assert!(REGISTERED.load(Ordering::Relaxed), "{door}");
+            }
+        });
     }
 
     #[test]

@@ -15,11 +15,12 @@ use std::sync::Arc;
 
 use super::arena::{Arena, Run};
 use super::error::MemoryError;
+use super::generation;
 use super::lock::Lock;
-use super::mapped::Location;
-use super::segment::{Kind, Segment, page};
+use super::mapped::{Listed, Location};
+use super::segment::{Kind, page};
 use super::slab::{Class, SPAN, Slabs, Slot};
-use super::{LINE, MAX_ALIGN, fork};
+use super::{LINE, MAX_ALIGN};
 
 const FIRST_ARENA: usize = 4 << 20;
 const LARGEST_ARENA: usize = 1 << 30;
@@ -35,6 +36,9 @@ pub(super) struct Heap {
     pub(super) state: Lock<State>,
 }
 
+pub(super) static WINDOWS: Heap = Heap::new();
+pub(super) static RAW: Heap = Heap::new();
+
 pub(super) struct State {
     arenas: Vec<Option<Arena>>,
     slabs: Slabs,
@@ -47,7 +51,7 @@ pub struct Block {
     address: NonNull<u8>,
     size: usize,
     place: Place,
-    segment: Arc<Segment>,
+    segment: Arc<Listed>,
     heap: &'static Heap,
 }
 
@@ -135,9 +139,9 @@ impl Drop for Block {
 }
 
 /// A segment for one large block.
-fn whole(size: usize, align: usize) -> Result<(usize, Arc<Segment>), MemoryError> {
+fn whole(size: usize, align: usize) -> Result<(usize, Arc<Listed>), MemoryError> {
     let too_large = MemoryError::NoMemory { bytes: size as u64, what: "size", errno: libc::EOVERFLOW };
-    let segment = Segment::create(size.checked_add(align - page()).ok_or(too_large)?, Kind::Block)?;
+    let segment = Listed::create(size.checked_add(align - page()).ok_or(too_large)?, Kind::Block)?;
     let address = segment.data().next_multiple_of(align);
     if size <= LARGEST_RESERVED {
         segment.reserve(address, size.next_multiple_of(page()))?;
@@ -152,14 +156,14 @@ impl State {
 
     /// In a forked child, leaves the parent's arenas alone for good: blocks of them may be in use.
     fn disown_inherited(&mut self) {
-        if self.generation != fork::generation() {
-            self.generation = fork::generation();
+        if self.generation != generation::current() {
+            self.generation = generation::current();
             std::mem::forget(std::mem::take(&mut self.arenas));
             self.slabs = Slabs::new();
         }
     }
 
-    fn small(&mut self, class: Class) -> Result<(Place, usize, Arc<Segment>), MemoryError> {
+    fn small(&mut self, class: Class) -> Result<(Place, usize, Arc<Listed>), MemoryError> {
         let (slot, arena, address) = match self.slabs.take(class) {
             Some(found) => found,
             None => {
@@ -173,7 +177,7 @@ impl State {
         Ok((Place::Slot(slot), address, self.segment_of(arena)))
     }
 
-    fn pages(&mut self, size: usize, align: usize) -> Result<(Place, usize, Arc<Segment>), MemoryError> {
+    fn pages(&mut self, size: usize, align: usize) -> Result<(Place, usize, Arc<Listed>), MemoryError> {
         let (arena, run, address) = self.take_pages(size, align)?;
         Ok((Place::Pages { arena, run }, address, self.segment_of(arena)))
     }
@@ -229,7 +233,7 @@ impl State {
         self.arenas().map(Arena::idle).sum()
     }
 
-    fn segment_of(&self, arena: u32) -> Arc<Segment> {
+    fn segment_of(&self, arena: u32) -> Arc<Listed> {
         let Some(arena) = &self.arenas[arena as usize] else { unreachable!("a block in an arena that is gone") };
         Arc::clone(arena.segment())
     }
@@ -239,7 +243,7 @@ impl State {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::testing::{descriptors, in_child, limit, load, mappings, memory_of, store};
+    use super::super::testing::{descriptors, in_child, limit, load, mappings, memory_of, store, watch_forks};
     use super::super::{allocate, map};
     use super::*;
 
@@ -273,6 +277,7 @@ mod tests {
         ) {
             // One heap for all cases: later ones begin with what earlier ones left.
             static HEAP: Heap = Heap::new();
+            watch_forks();
             let mut live: Vec<(Block, u8)> = Vec::new();
             for (number, (free, which, size, shift)) in steps.into_iter().enumerate() {
                 if free && !live.is_empty() {
@@ -417,6 +422,7 @@ mod tests {
     #[test]
     fn idle_memory_is_bounded_over_all_arenas_and_one_empty_arena_stays() {
         static HEAP: Heap = Heap::new();
+        watch_forks();
         let (arenas, idle) = (|| HEAP.state.enter().unwrap().arenas().count(), || HEAP.state.enter().unwrap().idle());
         let mut blocks: Vec<_> = (0..40).map(|_| HEAP.allocate(5 << 20, 64).unwrap()).collect();
         assert!(arenas() >= 3);

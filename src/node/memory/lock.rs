@@ -8,8 +8,6 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::fork;
-
 pub(super) struct Lock<T> {
     mutex: Mutex<T>,
     /// The thread inside, 0 for none. Only ever compared with the reading thread's own identity, which no other thread stores, so
@@ -33,15 +31,13 @@ impl<T> Lock<T> {
         Self { mutex: Mutex::new(value), holder: AtomicUsize::new(0) }
     }
 
-    /// `None` if this thread is inside already.
+    /// `None` if this thread is inside already. Comes after [`fork::watch`](super::fork::watch), which every door of the room calls: held
+    /// at a fork that nobody sees to, the lock would stay locked in the child.
     pub(super) fn enter(&self) -> Option<Guard<'_, T>> {
         let me = this_thread();
         if self.holder.load(Ordering::Relaxed) == me {
             return None;
         }
-        // Held at a fork that nobody sees to, it would stay locked in the child. Where the handlers cannot be registered, the first
-        // mapping reports it.
-        let _ = fork::watch();
         // A panic under the lock is a bug of ours that its test shows; the tables are still the best there is.
         let guard = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         self.holder.store(me, Ordering::Relaxed);

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fmt;
 use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use super::error::{MemoryError, errno};
-use super::fork;
+use super::generation;
 use super::lock::Lock;
 use super::segment::{Header, Identity, Kind, Mapped, SEALS, Segment, SegmentName, page};
 
-/// Where memory lies, told to peers: they [`map`] the segment and look at the offset.
+/// Where memory lies, told to peers: they [`map`](super::map) the segment and look at the offset.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
@@ -26,6 +27,10 @@ pub struct Location {
 
 const _: () = assert!(size_of::<Location>() == size_of::<SegmentName>() + 8);
 
+/// A segment of this process that is on the table: found by address and by name, and seen to at a fork. Given up when the last `Arc`
+/// goes.
+pub(super) struct Listed(ManuallyDrop<Segment>);
+
 /// A segment, mapped in this process. Stays mapped as long as somebody holds it.
 pub struct Mapping {
     base: usize,
@@ -35,7 +40,7 @@ pub struct Mapping {
 
 enum Backing {
     /// Keeps the segment alive.
-    Own(#[expect(dead_code, reason = "held, never read")] Arc<Segment>),
+    Own(#[expect(dead_code, reason = "held, never read")] Arc<Listed>),
     Peer(ManuallyDrop<Mapped>),
 }
 
@@ -58,7 +63,7 @@ pub(super) enum Role {
 pub(super) struct Table {
     /// By first address.
     pub(super) regions: BTreeMap<usize, Region>,
-    own: BTreeMap<[u8; 16], Weak<Segment>>,
+    own: BTreeMap<[u8; 16], Weak<Listed>>,
     peers: BTreeMap<[u8; 16], Weak<Mapping>>,
     /// Arenas of peers, kept mapped between windows: the next one made there maps nothing and faults nothing in. Given up once the
     /// owner has (looked at when something else is mapped); the arena of a peer that was killed stays until this process ends.
@@ -70,8 +75,8 @@ pub(super) struct Table {
 pub(super) static TABLE: Lock<Table> =
     Lock::new(Table { regions: BTreeMap::new(), own: BTreeMap::new(), peers: BTreeMap::new(), kept: Vec::new(), generation: 0 });
 
-/// Where `[address, address + size)` lies, if one segment that this process has mapped, its own or a peer's, contains all of it.
-pub fn locate(address: *const u8, size: usize) -> Option<Location> {
+/// See [`locate`](super::locate).
+pub(super) fn locate(address: *const u8, size: usize) -> Option<Location> {
     let (start, end) = (address as usize, (address as usize).checked_add(size)?);
     let table = TABLE.enter()?;
     let (&base, region) = table.regions.range(..=start).next_back()?;
@@ -79,9 +84,8 @@ pub fn locate(address: *const u8, size: usize) -> Option<Location> {
     (inside && !region.inherited).then(|| Location { segment: region.name, offset: (start - base) as u64 })
 }
 
-/// Maps a peer's segment, or finds it mapped already; a segment of this process answers with the mapping that it has.
-pub fn map(name: &SegmentName) -> Result<Arc<Mapping>, MemoryError> {
-    fork::watch()?;
+/// See [`map`](super::map).
+pub(super) fn map(name: &SegmentName) -> Result<Arc<Mapping>, MemoryError> {
     let mut table = TABLE.enter().ok_or(MemoryError::Reentered)?;
     table.disown_inherited();
     if let Some(segment) = table.own.get(&name.token).and_then(Weak::upgrade) {
@@ -155,8 +159,8 @@ impl Drop for Mapping {
 impl Table {
     /// In a forked child, forgets what it cannot share any more. What is dropped here runs no end of a segment or mapping.
     fn disown_inherited(&mut self) {
-        if self.generation != fork::generation() {
-            self.generation = fork::generation();
+        if self.generation != generation::current() {
+            self.generation = generation::current();
             self.own.clear();
             self.peers.clear();
             std::mem::forget(std::mem::take(&mut self.kept));
@@ -173,30 +177,45 @@ impl Table {
     }
 }
 
-/// Puts a new segment of this process on the table.
-pub(super) fn enlist(segment: &Arc<Segment>) -> Result<(), MemoryError> {
-    let mut table = TABLE.enter().ok_or(MemoryError::Reentered)?;
-    table.disown_inherited();
-    let (fd, identity) = segment.descriptor();
-    let region = Region {
-        end: segment.base() + segment.size(),
-        name: *segment.name(),
-        role: Role::Own { fd, identity },
-        inherited: false,
-    };
-    table.regions.insert(segment.base(), region);
-    table.own.insert(segment.name().token, Arc::downgrade(segment));
-    Ok(())
+impl Listed {
+    /// Makes a segment with room for `size` bytes of data, none of them reserved yet.
+    pub(super) fn create(size: usize, kind: Kind) -> Result<Arc<Self>, MemoryError> {
+        let segment = Segment::create(size, kind)?;
+        let mut table = TABLE.enter().ok_or(MemoryError::Reentered)?;
+        table.disown_inherited();
+        let (fd, identity) = segment.descriptor();
+        let region = Region {
+            end: segment.base() + segment.size(),
+            name: *segment.name(),
+            role: Role::Own { fd, identity },
+            inherited: false,
+        };
+        let listed = Arc::new(Self(ManuallyDrop::new(segment)));
+        table.regions.insert(listed.base(), region);
+        table.own.insert(listed.name().token, Arc::downgrade(&listed));
+        Ok(listed)
+    }
 }
 
-/// Takes a segment off the table, before it is unmapped; false if the table is out of reach and the segment has to stay.
-pub(super) fn delist(segment: &Segment) -> bool {
-    let Some(mut table) = TABLE.enter() else {
-        return false;
-    };
-    table.regions.remove(&segment.base());
-    table.own.remove(&segment.name().token);
-    true
+impl Deref for Listed {
+    type Target = Segment;
+    fn deref(&self) -> &Segment {
+        &self.0
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        // Refused: better leaked than unmapped behind the table's back, which the next fork goes by.
+        let Some(mut table) = TABLE.enter() else {
+            return;
+        };
+        table.regions.remove(&self.base());
+        table.own.remove(&self.name().token);
+        drop(table);
+        // SAFETY: off the table, and not touched again.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
 }
 
 fn open(name: &SegmentName) -> Result<(Mapped, Kind), MemoryError> {
@@ -229,11 +248,11 @@ fn open(name: &SegmentName) -> Result<(Mapped, Kind), MemoryError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::allocate;
     use super::super::segment::memfd;
     use super::super::testing::{
-        await_signal, fork as fork_child, in_child, is_mapped, load, mappings, receive, send, signal, store,
+        await_signal, fork as fork_child, in_child, is_mapped, load, mappings, receive, send, signal, store, watch_forks,
     };
+    use super::super::{allocate, locate, map};
     use super::*;
 
     #[test]
@@ -298,7 +317,7 @@ mod tests {
     #[test]
     fn threads_that_come_and_go_share_one_mapping() {
         let mut owner = fork_child(|stream| {
-            let segment = Segment::create(page(), Kind::Block).unwrap();
+            let segment = Listed::create(page(), Kind::Block).unwrap();
             send(stream, Location { segment: *segment.name(), offset: page() as u64 });
             await_signal(stream);
         });
@@ -322,11 +341,11 @@ mod tests {
     #[test]
     fn a_peers_arena_stays_mapped_until_it_is_given_up() {
         let mut owner = fork_child(|stream| {
-            let arena = Segment::create(1 << 20, Kind::Arena).unwrap();
+            let arena = Listed::create(1 << 20, Kind::Arena).unwrap();
             send(stream, Location { segment: *arena.name(), offset: page() as u64 });
             await_signal(stream);
             drop(arena);
-            let other = Segment::create(1 << 20, Kind::Block).unwrap();
+            let other = Listed::create(1 << 20, Kind::Block).unwrap();
             send(stream, Location { segment: *other.name(), offset: page() as u64 });
             await_signal(stream);
         });
@@ -353,7 +372,8 @@ mod tests {
 
     #[test]
     fn only_the_segment_that_was_named_is_mapped() {
-        let segment = Segment::create(1 << 20, Kind::Block).unwrap();
+        watch_forks();
+        let segment = Listed::create(1 << 20, Kind::Block).unwrap();
         let name = *segment.name();
         in_child(|| {
             let before = mappings();
@@ -392,7 +412,8 @@ mod tests {
 
     #[test]
     fn a_place_outside_the_data_has_no_address() {
-        let segment = Segment::create(2 * page(), Kind::Block).unwrap();
+        watch_forks();
+        let segment = Listed::create(2 * page(), Kind::Block).unwrap();
         let mapping = map(segment.name()).unwrap();
         let (first, end) = (page() as u64, segment.size() as u64);
         assert!(mapping.at(first, end - first).is_some());
@@ -404,7 +425,8 @@ mod tests {
 
     #[test]
     fn an_address_is_located_if_one_segment_holds_all_of_it() {
-        let segment = Segment::create(4 * page(), Kind::Block).unwrap();
+        watch_forks();
+        let segment = Listed::create(4 * page(), Kind::Block).unwrap();
         let at = |offset: usize| segment.base().wrapping_add(offset) as *const u8;
         let end = segment.size();
         let found = |offset: usize| Some(Location { segment: *segment.name(), offset: offset as u64 });

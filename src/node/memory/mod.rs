@@ -29,6 +29,7 @@
 mod arena;
 mod error;
 mod fork;
+mod generation;
 mod headroom;
 mod heap;
 mod lock;
@@ -42,11 +43,11 @@ mod testing;
 
 pub use error::MemoryError;
 pub use heap::Block;
-pub use mapped::{Location, Mapping, locate, map};
-pub use raw::{allocate_raw, free_raw};
+pub use mapped::{Location, Mapping};
 pub use segment::SegmentName;
 
-use heap::Heap;
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Every block begins at a multiple of this and has its cache lines to itself.
 pub const LINE: usize = 64;
@@ -54,12 +55,37 @@ pub const LINE: usize = 64;
 /// The largest alignment that can be asked for.
 pub const MAX_ALIGN: usize = 1 << 30;
 
-static WINDOWS: Heap = Heap::new();
-static RAW: Heap = Heap::new();
+// The doors of the room. Each sees to forks before a lock is taken or anything mapped. Drops need not: what they end came through a door.
+// Where the handlers cannot be registered nothing is shared, and there is nothing to find or free.
 
 /// A block of at least `size` bytes at a multiple of `align` (a power of two; at least [`LINE`] is given, and a page from a page's size
 /// on). Size 0 is allowed and gives an address of its own. Contents are undefined. The memory is reserved, unless it is more than
 /// 1 GiB. Small blocks cost no system call once the heap is warm.
 pub fn allocate(size: usize, align: usize) -> Result<Block, MemoryError> {
-    WINDOWS.allocate(size, align)
+    fork::watch()?;
+    heap::WINDOWS.allocate(size, align)
+}
+
+/// Memory of `size` bytes at a multiple of `align` (at least 64) that belongs to the caller until [`free_raw`]. Peers map it where
+/// [`locate`] says it lies.
+pub fn allocate_raw(size: usize, align: usize) -> Result<NonNull<u8>, MemoryError> {
+    fork::watch()?;
+    raw::allocate(size, align)
+}
+
+/// Frees what [`allocate_raw`] returned; false, and nothing done, if `address` is not exactly such a block's.
+pub fn free_raw(address: *const u8) -> bool {
+    fork::watch().is_ok() && raw::free(address)
+}
+
+/// Where `[address, address + size)` lies, if one segment that this process has mapped, its own or a peer's, contains all of it.
+pub fn locate(address: *const u8, size: usize) -> Option<Location> {
+    fork::watch().ok()?;
+    mapped::locate(address, size)
+}
+
+/// Maps a peer's segment, or finds it mapped already; a segment of this process answers with the mapping that it has.
+pub fn map(name: &SegmentName) -> Result<Arc<Mapping>, MemoryError> {
+    fork::watch()?;
+    mapped::map(name)
 }

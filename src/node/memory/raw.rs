@@ -3,18 +3,16 @@
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 
-use super::RAW;
 use super::error::MemoryError;
-use super::heap::Block;
+use super::heap::{Block, RAW};
 use super::lock::Lock;
 
 pub(super) type Blocks = BTreeMap<usize, Block>;
 
 pub(super) static BLOCKS: Lock<Blocks> = Lock::new(BTreeMap::new());
 
-/// Memory of `size` bytes at a multiple of `align` (at least 64) that belongs to the caller until [`free_raw`]. Peers map it where
-/// [`locate`](super::locate) says it lies.
-pub fn allocate_raw(size: usize, align: usize) -> Result<NonNull<u8>, MemoryError> {
+/// See [`allocate_raw`](super::allocate_raw).
+pub(super) fn allocate(size: usize, align: usize) -> Result<NonNull<u8>, MemoryError> {
     let block = RAW.allocate(size, align)?;
     let address = block.address();
     // Dropped outside should the table refuse it.
@@ -23,16 +21,15 @@ pub fn allocate_raw(size: usize, align: usize) -> Result<NonNull<u8>, MemoryErro
     Ok(address)
 }
 
-/// Frees what [`allocate_raw`] returned; false, and nothing done, if `address` is not exactly such a block's.
-pub fn free_raw(address: *const u8) -> bool {
+/// See [`free_raw`](super::free_raw).
+pub(super) fn free(address: *const u8) -> bool {
     let block = BLOCKS.enter().and_then(|mut blocks| blocks.remove(&(address as usize)));
     block.is_some()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{allocate, locate};
-    use super::*;
+    use super::super::{allocate, allocate_raw, free_raw, locate};
 
     #[test]
     fn raw_memory_is_freed_by_its_first_address_only() {

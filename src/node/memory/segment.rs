@@ -7,14 +7,12 @@
 //! No name in a file system, so nothing clashes and nothing stays behind after `kill -9`. The descriptor is sealed against shrinking
 //! and growing (a peer's mapping can never end in SIGBUS because the file became shorter) and readable by its owner only.
 
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::error::{MemoryError, errno};
-use super::{fork, headroom, mapped};
+use super::{generation, headroom};
 
 const MAGIC: [u8; 8] = *b"transom\0";
 const VERSION: u32 = 1;
@@ -155,9 +153,9 @@ impl Drop for Mapped {
     }
 }
 
-/// One `memfd` of this process that peers may map. Given up when the last `Arc` goes.
+/// One `memfd` of this process that peers may map. Given up when dropped.
 pub(super) struct Segment {
-    memory: ManuallyDrop<Mapped>,
+    memory: Mapped,
     fd: RawFd,
     identity: Identity,
     name: SegmentName,
@@ -166,8 +164,7 @@ pub(super) struct Segment {
 
 impl Segment {
     /// A segment with room for `size` bytes of data, none of them reserved yet.
-    pub(super) fn create(size: usize, kind: Kind) -> Result<Arc<Self>, MemoryError> {
-        fork::watch()?;
+    pub(super) fn create(size: usize, kind: Kind) -> Result<Self, MemoryError> {
         let too_large = MemoryError::NoMemory { bytes: size as u64, what: "size", errno: libc::EOVERFLOW };
         let whole = size.checked_next_multiple_of(page()).and_then(|data| data.checked_add(page())).ok_or(too_large)?;
         let length = libc::off_t::try_from(whole).map_err(|_| too_large)?;
@@ -192,15 +189,7 @@ impl Segment {
         // SAFETY: the first page is mapped, writable, aligned, and known to nobody else yet.
         unsafe { (memory.base as *mut Header).write(header) };
         let identity = Identity::of(fd.as_raw_fd()).ok_or_else(|| MemoryError::of_call("fstat", whole as u64))?;
-        let segment = Arc::new(Self {
-            memory: ManuallyDrop::new(memory),
-            fd: fd.into_raw_fd(),
-            identity,
-            name,
-            generation: fork::generation(),
-        });
-        mapped::enlist(&segment)?;
-        Ok(segment)
+        Ok(Self { memory, fd: fd.into_raw_fd(), identity, name, generation: generation::current() })
     }
 
     pub(super) fn name(&self) -> &SegmentName {
@@ -226,7 +215,7 @@ impl Segment {
 
     /// Whether this is a parent's segment, of which this process has a private copy.
     pub(super) fn is_inherited(&self) -> bool {
-        self.generation != fork::generation()
+        self.generation != generation::current()
     }
 
     /// Reserves the pages of `[address, address + size)`: later stores there cannot fail for want of memory.
@@ -253,23 +242,18 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // Refused: better leaked than unmapped behind the table's back, which the next fork goes by.
-        if !mapped::delist(self) {
+        // An inherited segment's descriptor was closed at the fork, and its pages are the parent's to give back.
+        if self.is_inherited() {
             return;
         }
-        // An inherited segment's descriptor was closed at the fork, and its pages are the parent's to give back.
-        if !self.is_inherited() {
-            // SAFETY: the header page is still mapped.
-            unsafe { Header::retired(self.memory.base) }.store(1, Ordering::Release);
-            if self.check_descriptor(0).is_ok() {
-                // Peers may keep an arena mapped a while: that must not keep its memory.
-                let _ = punch(self.fd, page(), self.memory.size - page());
-                // SAFETY: the descriptor is this segment's own and is not used again.
-                drop(unsafe { OwnedFd::from_raw_fd(self.fd) });
-            }
+        // SAFETY: the header page is mapped until `memory` is dropped, after this body.
+        unsafe { Header::retired(self.memory.base) }.store(1, Ordering::Release);
+        if self.check_descriptor(0).is_ok() {
+            // Peers may keep an arena mapped a while: that must not keep its memory.
+            let _ = punch(self.fd, page(), self.memory.size - page());
+            // SAFETY: the descriptor is this segment's own and is not used again.
+            drop(unsafe { OwnedFd::from_raw_fd(self.fd) });
         }
-        // SAFETY: not touched again.
-        unsafe { ManuallyDrop::drop(&mut self.memory) };
     }
 }
 

@@ -105,6 +105,7 @@ impl Slabs {
 #[cfg(test)]
 mod tests {
     use super::super::arena::Arena;
+    use super::super::testing::watch_forks;
     use super::*;
 
     #[test]
@@ -119,6 +120,7 @@ mod tests {
 
     #[test]
     fn a_slab_gives_each_of_its_slots_once_and_ends_when_all_are_back() {
+        watch_forks();
         let mut arena = Arena::create(8 * SPAN).unwrap();
         for (number, size) in SIZES.into_iter().enumerate() {
             let (class, mut slabs) = (Class(number), Slabs::new());

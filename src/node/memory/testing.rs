@@ -14,6 +14,11 @@ use super::Location;
 /// More than any step of a test takes, on a crowded machine too.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// For tests that take the room's locks without going through one of its doors.
+pub(super) fn watch_forks() {
+    super::fork::watch().unwrap();
+}
+
 /// A forked process at the other end of a stream.
 pub(super) struct Child {
     pid: libc::pid_t,
