@@ -11,7 +11,8 @@ const SOON: i64 = 5;
 fn survivors_see_an_error(on: Side, scenario: &str) {
     let outcome = survive(on, scenario);
     outcome.expect(outcome.reports.iter().all(|report| report.contains("class=other")), "a rank did not see MPI_ERR_OTHER");
-    outcome.expect(outcome.reports.iter().all(|report| report.contains("has died")), "a message does not say that a rank has died");
+    outcome
+        .expect(outcome.reports.iter().all(|report| report.contains("has died")), "a message does not say that a rank has died");
 }
 
 fn survive(on: Side, scenario: &str) -> common::Outcome {

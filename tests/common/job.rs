@@ -33,6 +33,7 @@ pub(crate) struct Job {
     environment: Vec<(String, String)>,
     launcher: Vec<OsString>,
     shell: Option<String>,
+    alone: bool,
     limit: Duration,
 }
 
@@ -60,7 +61,7 @@ impl Job {
     /// A job of one rank that runs something that is not ours.
     pub(crate) fn of_executable(side: Side, executable: PathBuf) -> Job {
         let part = Part { ranks: 1, transom: side.transom, executable, arguments: Vec::new(), environment: Vec::new() };
-        Job { side, parts: vec![part], environment: Vec::new(), launcher: Vec::new(), shell: None, limit: LIMIT }
+        Job { side, parts: vec![part], environment: Vec::new(), launcher: Vec::new(), shell: None, alone: false, limit: LIMIT }
     }
 
     fn last(&mut self) -> &mut Part {
@@ -121,6 +122,12 @@ impl Job {
         self
     }
 
+    /// The program is started by itself, as MPI allows for a job of one rank.
+    pub(crate) fn without_launcher(mut self) -> Job {
+        self.alone = true;
+        self
+    }
+
     pub(crate) fn limit(mut self, seconds: u64) -> Job {
         self.limit = Duration::from_secs(seconds);
         self
@@ -134,17 +141,21 @@ impl Job {
             let flags = if unsafe { libc::geteuid() } == 0 { "-m" } else { "-rm" };
             words.extend(["unshare", flags, "sh", "-ec", text, "sh"].map(OsString::from));
         }
-        words.push(self.side.host.launcher().into());
-        if self.side.host == Host::OpenMpi {
-            // More ranks than cores is what these tests do; a rank bound to one core would meet those of another test there.
-            words.extend(["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"].map(OsString::from));
+        if !self.alone {
+            words.push(self.side.host.launcher().into());
+            if self.side.host == Host::OpenMpi {
+                // More ranks than cores is what these tests do; a rank bound to one core would meet those of another test there.
+                words.extend(["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"].map(OsString::from));
+            }
+            words.extend(self.launcher.iter().cloned());
         }
-        words.extend(self.launcher.iter().cloned());
         for (index, part) in self.parts.iter().enumerate() {
             if index > 0 {
                 words.push(":".into());
             }
-            words.extend(["-n".into(), part.ranks.to_string().into()]);
+            if !self.alone {
+                words.extend(["-n".into(), part.ranks.to_string().into()]);
+            }
             // `env` sets the same for one part under both launchers.
             words.push("env".into());
             words.extend(part.environment.iter().map(|(name, value)| format!("{name}={value}").into()));

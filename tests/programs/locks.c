@@ -134,6 +134,8 @@ static void lock_all_against_exclusive(void) {
             OK(MPI_Win_lock_all(0, window));
             OK(MPI_Win_unlock_all(window));
         }
+        /* Or rank 1 would take its next lock, and wait with it for rank 0, before rank 0 has had this one. */
+        barrier();
         if (round % 100 == 0) {
             more = seconds() < end;
             OK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));

@@ -228,19 +228,19 @@ static void displacement_units(void) {
     OK(MPI_Win_allocate(64000, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &window));
     memset(own, 0, 64000);
     OK(MPI_Win_fence(0, window));
+    /* Four units from each other, so that an int fits between two origins' displacements whatever the unit is. */
     for (int target = 0; target < ranks; target++) {
-        int value = 100 * rank + target;
-        OK(MPI_Put(&value, 1, MPI_INT, target, 5 + rank, 1, MPI_INT, window));
+        int value = 100 * rank + target, back = -1;
+        OK(MPI_Put(&value, 1, MPI_INT, target, 4 * (5 + rank), 1, MPI_INT, window));
         OK(MPI_Win_fence(0, window));
-        int back;
-        OK(MPI_Get(&back, 1, MPI_INT, target, 5 + rank, 1, MPI_INT, window));
+        OK(MPI_Get(&back, 1, MPI_INT, target, 4 * (5 + rank), 1, MPI_INT, window));
         OK(MPI_Win_fence(0, window));
-        CHECK(unit < 4 || back == value, "target %d: %d came back", target, back);
+        CHECK(back == value, "target %d: %d came back", target, back);
     }
-    for (int origin = 0; origin < ranks && unit >= 4; origin++) {
+    for (int origin = 0; origin < ranks; origin++) {
         int value;
-        memcpy(&value, own + (5 + origin) * unit, sizeof value);
-        CHECK(value == 100 * origin + rank, "unit %d: %d at displacement %d", unit, value, 5 + origin);
+        memcpy(&value, own + 4 * (5 + origin) * unit, sizeof value);
+        CHECK(value == 100 * origin + rank, "unit %d: %d at displacement %d", unit, value, 4 * (5 + origin));
     }
     OK(MPI_Win_free(&window));
 }

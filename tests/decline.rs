@@ -1,0 +1,129 @@
+//! Windows that are left to the host: decided by all ranks alike, said at the end, and right all the same.
+
+mod common;
+use common::{Job, Outcome, Side};
+
+/// Runs a job, bare or not, and expects the one line at its end that says how many windows the host got, and why.
+fn declines(on: Side, job: &Job, said: &str) {
+    let outcome = job.clone().may_decline().passes();
+    let said = format!("transom: {said}");
+    outcome.expect(!on.transom || lines_at_the_end(&outcome) == [&said], &format!("'{said}' is not what was said, once"));
+}
+
+fn lines_at_the_end(outcome: &Outcome) -> Vec<&str> {
+    outcome.lines_with("left to the host").collect()
+}
+
+const FOREIGN: &str = "MPI_Win_create on memory that is not from MPI_Alloc_mem or another window is not served yet";
+
+fn on_memory_of_malloc(on: Side) {
+    let job = on.program("declined").ranks(2).arg("on_malloc");
+    declines(on, &job, &format!("1 of 1 windows were left to the host: {FOREIGN}"));
+}
+
+fn on_the_stack(on: Side) {
+    let job = on.program("declined").ranks(2).arg("on_the_stack");
+    declines(on, &job, &format!("1 of 1 windows were left to the host: {FOREIGN}"));
+}
+
+fn on_memory_of_malloc_at_one_rank(on: Side) {
+    let job = on.program("declined").ranks(3).arg("on_malloc_at_one_rank");
+    declines(on, &job, &format!("1 of 1 windows were left to the host: {FOREIGN}"));
+}
+
+fn dynamic_windows(on: Side) {
+    let job = on.program("declined").ranks(2).arg("dynamic");
+    declines(on, &job, "1 of 1 windows were left to the host: dynamic windows are not served yet");
+}
+
+fn asked_for_by_one_rank(on: Side) {
+    let job = on.program("declined").ranks(2).arg("asked_for_by_one_rank");
+    declines(on, &job, "4 of 4 windows were left to the host: info transom=host");
+}
+
+fn some_are_served_and_some_not(on: Side) {
+    let job = on.program("declined").ranks(2).arg("two_of_five");
+    declines(on, &job, "2 of 5 windows were left to the host: info transom=host");
+}
+
+fn nothing_is_said_when_all_are_served(on: Side) {
+    let outcome = on.program("put_get").ranks(2).arg("to_self").passes();
+    outcome.expect(outcome.lines_with("transom").count() == 0, "something was said");
+}
+
+/// `TRANSOM_REQUIRE=1`.
+fn declining_is_an_error_when_transom_is_required(on: Side) {
+    on.program("declined").ranks(2).arg("required").passes();
+}
+
+fn windows_of_an_intercommunicator_are_refused(on: Side) {
+    on.program("declined").ranks(2).arg("on_an_intercommunicator").may_decline().passes();
+}
+
+/// Ranks of which some are without Transom, whatever their number and place. Three windows of the world go to the host, and each rank that
+/// has Transom keeps the one of its own.
+fn mixed(on: Side, first: u32, second: u32, transom_first: bool) {
+    let job = on.program("declined").ranks(first).arg("whatever_the_others_have");
+    let job = if transom_first { job } else { job.without_transom() };
+    let job = job.and().ranks(second);
+    let job = if transom_first { job.without_transom() } else { job };
+    let outcome = job.may_decline().passes();
+    // Windows are counted at their rank 0, and no sum can be made over ranks of which some do not take part.
+    let said = lines_at_the_end(&outcome);
+    let expected = "3 of 4 windows were left to the host: a rank of the communicator runs without Transom";
+    let right = if transom_first { said.len() == 1 && said[0].contains(expected) } else { said.is_empty() };
+    outcome.expect(right, &format!("'{expected}' is not what rank 0, if it has Transom, has said"));
+}
+
+fn ranks_without_transom(on: Side) {
+    mixed(on, 1, 1, true);
+    mixed(on, 1, 1, false);
+    mixed(on, 2, 1, true);
+    mixed(on, 1, 2, false);
+}
+
+/// `TRANSOM_DISABLE=1` everywhere.
+fn disabled_on_all_ranks(on: Side) {
+    let job = on.program("declined").ranks(2).arg("whatever_the_others_have").env("TRANSOM_DISABLE", "1");
+    job.may_decline().passes();
+    on.program("shared_parts").ranks(2).arg("contiguous").env("TRANSOM_DISABLE", "1").may_decline().passes();
+}
+
+/// `TRANSOM_DISABLE=1` on one rank: others see it as a rank without Transom.
+fn disabled_on_one_rank(on: Side) {
+    for disabled_first in [true, false] {
+        let job = on.program("declined").arg("whatever_the_others_have");
+        let job = if disabled_first { job.env_of_part("TRANSOM_DISABLE", "1") } else { job };
+        let job = job.and();
+        let job = if disabled_first { job } else { job.env_of_part("TRANSOM_DISABLE", "1") };
+        job.may_decline().passes();
+    }
+}
+
+/// A rank that reaches `MPI_Init` three seconds after the others is waited for, and all are served.
+fn a_late_rank_is_served(on: Side) {
+    let outcome = on.program("declined").ranks(2).arg("whatever_the_others_have").arg("late").passes();
+    outcome.expect(outcome.elapsed.as_secs() >= 3, "no rank was late");
+}
+
+/// A program that is started by itself, as MPI allows for a job of one rank.
+fn without_a_launcher(on: Side) {
+    on.program("declined").arg("whatever_the_others_have").without_launcher().may_decline().passes();
+}
+
+on_hosts! {
+    on_memory_of_malloc;
+    on_the_stack;
+    on_memory_of_malloc_at_one_rank;
+    dynamic_windows;
+    asked_for_by_one_rank;
+    some_are_served_and_some_not;
+    nothing_is_said_when_all_are_served, bare: [] "hosts say nothing";
+    declining_is_an_error_when_transom_is_required, bare: [] "hosts decline nothing";
+    windows_of_an_intercommunicator_are_refused, bare: [openmpi] "MPICH 4.0.2 dies";
+    ranks_without_transom, bare: [] "all ranks are";
+    disabled_on_all_ranks;
+    disabled_on_one_rank, bare: [] "nothing to disable";
+    a_late_rank_is_served;
+    without_a_launcher, bare: [mpich] "Open MPI 4.1.4 cannot make one of these windows for one process";
+}
