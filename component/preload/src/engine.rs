@@ -8,10 +8,10 @@ use transom::base::functions::{COUNT, FINGERPRINT};
 use transom::base::table::{ENGINE_SYMBOL, Shared, Start, VERSION, refusal};
 
 use crate::host::{Family, Host, own_directory};
-use crate::trampoline;
+use crate::slots::Slots;
 
 /// Starts the engine, which fills the slots of `PMPI_X`; or says why the program cannot be served, the slots as they were.
-pub(crate) fn start(host: &Host) -> Result<(), String> {
+pub(crate) fn start(host: &Host, slots: &'static Slots) -> Result<(), String> {
     let file = match host.family()? {
         Family::Mpich => "libtransom_mpich.so",
         Family::OpenMpi => "libtransom_ompi.so",
@@ -37,16 +37,16 @@ pub(crate) fn start(host: &Host) -> Result<(), String> {
         version: VERSION,
         slot_count: COUNT as u32,
         functions: FINGERPRINT,
-        slots: trampoline::profiling().as_ptr(),
+        slots: slots.profiling().as_ptr(),
         host: host.handle,
         host_path: host.path.clone().into_raw(),
     });
-    let before: Vec<_> = (0..COUNT).map(trampoline::target).collect();
+    let before: Vec<_> = (0..COUNT).map(|slot| slots.target(slot)).collect();
     // SAFETY: the table lives as long as the process, and the resolver's lock makes this the only call.
     let code = unsafe { start(shared) };
     let object = path.to_string_lossy();
     match code {
-        0 if before.iter().enumerate().any(|(slot, stub)| *stub == trampoline::target(slot)) => {
+        0 if before.iter().enumerate().any(|(slot, stub)| *stub == slots.target(slot)) => {
             Err(format!("{object} left functions unserved"))
         }
         0 => Ok(()),

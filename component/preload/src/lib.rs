@@ -6,4 +6,5 @@ mod engine;
 mod host;
 mod lock;
 mod resolve;
+mod slots;
 pub mod trampoline;

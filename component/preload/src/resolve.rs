@@ -8,33 +8,34 @@ use transom::base::config;
 use transom::base::functions::{COUNT, Index, NAMES};
 use transom::base::log::line;
 
+use crate::engine;
 use crate::host::Host;
 use crate::lock::{self, Entry};
-use crate::{engine, trampoline};
+use crate::slots::{self, Slots};
 
 /// All slots are filled.
 static DECIDED: AtomicBool = AtomicBool::new(false);
 
 /// Where a call goes that came through a slot not yet filled. Called by the stubs.
-pub(crate) extern "C" fn resolve(slot: usize) -> *mut c_void {
+pub(crate) fn resolve(slots: &'static Slots, slot: usize) -> *mut c_void {
     // The program's frames are below: a panic must not reach them.
-    catch_unwind(AssertUnwindSafe(|| lead(slot))).unwrap_or_else(|_| no_answer(trampoline::index(slot)))
+    catch_unwind(AssertUnwindSafe(|| lead(slots, slot))).unwrap_or_else(|_| no_answer(slots::index(slot)))
 }
 
-fn lead(slot: usize) -> *mut c_void {
+fn lead(slots: &'static Slots, slot: usize) -> *mut c_void {
     if DECIDED.load(Ordering::Acquire) {
-        return trampoline::target(slot);
+        return slots.target(slot);
     }
-    let index = trampoline::index(slot);
+    let index = slots::index(slot);
     match lock::enter() {
         Entry::Held(_guard) => {
             if !DECIDED.load(Ordering::Acquire) {
                 // Not remembered: a program may ask before it loads an MPI.
                 let Some(host) = Host::find() else { return without_host(index) };
-                decide(&host);
+                decide(&host, slots);
                 DECIDED.store(true, Ordering::Release);
             }
-            trampoline::target(slot)
+            slots.target(slot)
         }
         // A call made while the engine starts, by itself or by a signal handler: the engine cannot answer yet, the host can.
         Entry::Again => past_us(index),
@@ -49,20 +50,20 @@ fn lead(slot: usize) -> *mut c_void {
 }
 
 /// Fills every slot: by the engine, or with the host's own functions where there is none.
-fn decide(host: &Host) {
-    if let Err(reason) = engine::start(host) {
+fn decide(host: &Host, slots: &'static Slots) {
+    if let Err(reason) = engine::start(host, slots) {
         if config::get().require {
             line(format_args!("{reason}; TRANSOM_REQUIRE is set, so the program ends here"));
             // SAFETY: ends the process; a program that is not to run on must not run its handlers and destructors either.
             unsafe { libc::_exit(1) };
         }
         line(format_args!("{reason}; all calls go to the host MPI"));
-        for (index, slot) in trampoline::profiling().iter().enumerate() {
+        for (index, slot) in slots.profiling().iter().enumerate() {
             slot.store(host.function(index).unwrap_or(LACKING[index] as *mut c_void), Ordering::Release);
         }
     }
-    for (index, slot) in trampoline::application().iter().enumerate() {
-        slot.store(host.tool(index).unwrap_or_else(|| trampoline::target(index)), Ordering::Release);
+    for (index, slot) in slots.application().iter().enumerate() {
+        slot.store(host.tool(index).unwrap_or_else(|| slots.target(index)), Ordering::Release);
     }
 }
 

@@ -1,44 +1,18 @@
 //! The exported names. Each is one jump through a slot. A slot begins at a stub that knows the slot's number, keeps the arguments,
 //! asks [`resolve`] and goes on to where it says; once the slots are filled, a call costs that one jump.
-//!
-//! `MPI_X` and `PMPI_X` have slots of their own: a profiling tool that was linked into the program comes after a preloaded object in
-//! the loader's search order, and must still see `MPI_X` first and reach us by `PMPI_X` (see [`crate::host::Host::tool`]).
 
 use core::arch::naked_asm;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::AtomicPtr;
 
 use transom::base::functions::{COUNT, Index};
 
 use crate::resolve::resolve;
-
-/// Read by every call and written once: kept off the cache lines of anything that is written.
-#[repr(C, align(64))]
-struct Slots([AtomicPtr<c_void>; 2 * COUNT]);
-
-/// The slots of `PMPI_X`, which an engine fills, in the order of the list.
-pub(crate) fn profiling() -> &'static [AtomicPtr<c_void>] {
-    &SLOTS.0[..COUNT]
-}
-
-/// The slots of `MPI_X`, in the order of the list.
-pub(crate) fn application() -> &'static [AtomicPtr<c_void>] {
-    &SLOTS.0[COUNT..]
-}
-
-/// Where the slot of this number leads now.
-pub(crate) fn target(slot: usize) -> *mut c_void {
-    SLOTS.0[slot].load(Ordering::Acquire)
-}
-
-/// The function of the list that a slot belongs to.
-pub(crate) const fn index(slot: usize) -> usize {
-    slot % COUNT
-}
+use crate::slots::Slots;
 
 macro_rules! trampolines {
     ($($name:ident $profiling:ident ($($argument:ident : $type:ty),*) $(-> $result:ty)?;)*) => {
-        static SLOTS: Slots = Slots([
+        static SLOTS: Slots = Slots::new([
             $(AtomicPtr::new(stub::<{ Index::$name as usize }> as *mut c_void),)*
             $(AtomicPtr::new(stub::<{ COUNT + Index::$name as usize }> as *mut c_void),)*
         ]);
@@ -74,6 +48,11 @@ macro_rules! trampolines {
 }
 transom::mpi_functions!(trampolines);
 
+/// [`resolve`], as the stubs call it.
+extern "C" fn ask(slot: usize) -> *mut c_void {
+    resolve(&SLOTS, slot)
+}
+
 /// What a slot leads to before it is filled: hands the slot's number to [`first_call`] in a register that carries no argument.
 #[unsafe(naked)]
 unsafe extern "C" fn stub<const SLOT: usize>() {
@@ -83,7 +62,7 @@ unsafe extern "C" fn stub<const SLOT: usize>() {
     naked_asm!("mov x16, {slot}", "b {first_call}", slot = const SLOT, first_call = sym first_call);
 }
 
-/// Keeps every register that may carry an argument, calls [`resolve`], and goes where it says with the stack as the caller left it, so that
+/// Keeps every register that may carry an argument, calls [`ask`], and goes where it says with the stack as the caller left it, so that
 /// arguments on the stack are where the callee looks for them.
 #[unsafe(naked)]
 unsafe extern "C" fn first_call() {
@@ -113,7 +92,7 @@ unsafe extern "C" fn first_call() {
         "movaps [rsp + 96], xmm6",
         "movaps [rsp + 112], xmm7",
         "mov edi, r11d",
-        "call {resolve}",
+        "call {ask}",
         "mov r11, rax",
         "movaps xmm0, [rsp]",
         "movaps xmm1, [rsp + 16]",
@@ -134,7 +113,7 @@ unsafe extern "C" fn first_call() {
         ".cfi_def_cfa rsp, 8",
         "jmp r11",
         ".cfi_endproc",
-        resolve = sym resolve,
+        ask = sym ask,
     );
     #[cfg(target_arch = "aarch64")]
     naked_asm!(
@@ -154,7 +133,7 @@ unsafe extern "C" fn first_call() {
         "stp q4, q5, [sp, #160]",
         "stp q6, q7, [sp, #192]",
         "mov x0, x16",
-        "bl {resolve}",
+        "bl {ask}",
         "mov x16, x0",
         "ldp q6, q7, [sp, #192]",
         "ldp q4, q5, [sp, #160]",
@@ -171,7 +150,7 @@ unsafe extern "C" fn first_call() {
         ".cfi_restore x30",
         "br x16",
         ".cfi_endproc",
-        resolve = sym resolve,
+        ask = sym ask,
     );
 }
 
