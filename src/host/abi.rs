@@ -19,10 +19,6 @@ pub type MPI_Fint = c_int;
 pub const SUCCESS: c_int = mpi_sys::MPI_SUCCESS as c_int;
 /// `MPI_PROC_NULL`.
 pub const PROC_NULL: c_int = mpi_sys::MPI_PROC_NULL;
-/// `MPI_ANY_SOURCE`.
-pub const ANY_SOURCE: c_int = mpi_sys::MPI_ANY_SOURCE;
-/// `MPI_ANY_TAG`.
-pub const ANY_TAG: c_int = mpi_sys::MPI_ANY_TAG;
 /// `MPI_UNDEFINED`.
 pub const UNDEFINED: c_int = mpi_sys::MPI_UNDEFINED;
 /// `MPI_LOCK_SHARED`.

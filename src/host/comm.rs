@@ -216,13 +216,6 @@ pub fn info_value(info: MPI_Info, key: &CStr) -> Option<String> {
     Some(unsafe { CStr::from_ptr(value.as_ptr()) }.to_string_lossy().into_owned())
 }
 
-/// One call that turns the host's progress: what this rank owes to others (the rest of a rendezvous) moves on.
-pub fn progress() {
-    let (mut flag, mut status) = (0, MaybeUninit::<MPI_Status>::uninit());
-    // SAFETY: both are valid places for results. On MPI_COMM_SELF nothing of the application is looked at by mistake: a probe takes nothing.
-    unsafe { (host().call.MPI_Iprobe)(ANY_SOURCE, ANY_TAG, host().handles.comm_self, &mut flag, status.as_mut_ptr()) };
-}
-
 /// What [`reduce_to_first`] has come to.
 pub enum Reduced {
     /// Sums and union, at rank 0.

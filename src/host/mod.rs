@@ -4,5 +4,6 @@
 pub mod abi;
 pub mod comm;
 pub mod job;
+pub mod progress;
 pub mod table;
 pub mod wait;

@@ -75,13 +75,15 @@ mod used {
         MPI_Comm_size(MPI_Comm, *mut c_int);
         MPI_Comm_test_inter(MPI_Comm, *mut c_int);
         MPI_Finalized(*mut c_int);
+        MPI_Grequest_complete(MPI_Request);
+        MPI_Grequest_start(Option<QueryRequest>, Option<FreeRequest>, Option<CancelRequest>, *mut c_void, *mut MPI_Request);
         MPI_Group_excl(MPI_Group, c_int, *const c_int, *mut MPI_Group);
         MPI_Group_free(*mut MPI_Group);
         MPI_Group_translate_ranks(MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
         MPI_Info_get(MPI_Info, *const c_char, c_int, *mut c_char, *mut c_int);
-        MPI_Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
         MPI_Ireduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, c_int, MPI_Comm, *mut MPI_Request);
         MPI_Query_thread(*mut c_int);
+        MPI_Request_get_status(MPI_Request, *mut c_int, *mut MPI_Status);
         MPI_Test(*mut MPI_Request, *mut c_int, *mut MPI_Status);
         MPI_Type_free(*mut MPI_Datatype);
         MPI_Type_get_contents(MPI_Datatype, c_int, c_int, c_int, *mut c_int, *mut MPI_Aint, *mut MPI_Datatype);
@@ -95,6 +97,13 @@ pub use used::Used;
 pub type CopyAttribute = unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 /// Delete callback of a communicator's attribute.
 pub type DeleteAttribute = unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// What a generalized request is asked for when it completes.
+pub type QueryRequest = unsafe extern "C-unwind" fn(*mut c_void, *mut MPI_Status) -> c_int;
+/// End of a generalized request.
+pub type FreeRequest = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+/// Cancellation of a generalized request.
+pub type CancelRequest = unsafe extern "C-unwind" fn(*mut c_void, c_int) -> c_int;
 
 /// The host MPI of this process.
 pub struct Host {

@@ -3,7 +3,7 @@
 //! Never an untimed sleep inside an MPI call: rank B waits for A's exclusive lock, while A, inside its epoch, receives a large message that
 //! B has sent with `MPI_Isend`. The rest of that rendezvous moves only when B turns its progress.
 
-use super::comm;
+use super::progress;
 use crate::base::error::{Class, Error, What};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -58,7 +58,9 @@ impl<'a> Waiter<'a> {
         if let Some(rank) = self.watch.known_dead() {
             return Err(died(rank));
         }
-        comm::progress();
+        if progress::turn() {
+            self.sleep = SLEEP_FIRST;
+        }
         if word.load(Relaxed) == seen {
             futex_wait(word, seen, self.sleep);
             self.sleep = (self.sleep * 2).min(SLEEP_LONGEST);

@@ -270,9 +270,6 @@ impl LockWords {
             }
         }
         for _ in 0..DRAIN_POLLS {
-            if self.starving.load(Ordering::Relaxed) != 0 {
-                break;
-            }
             if self.state.load(Ordering::Relaxed) == DRAIN && self.take_from(DRAIN) {
                 return true;
             }

@@ -83,6 +83,8 @@ impl Guarded {
 
     fn write(&self, wait: &mut impl Wait<Error = Infallible>) {
         let Ok(()) = self.lock.lock_exclusive(wait);
+        // Time for others to be refused more than once.
+        thread::yield_now();
         self.increment();
         self.lock.unlock_exclusive();
     }

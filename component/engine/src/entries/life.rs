@@ -12,7 +12,7 @@ use transom::base::stats::{Decline, KINDS, TOTALS};
 use transom::base::{config, functions, threads};
 use transom::host::abi::{self, SUCCESS};
 use transom::host::table::host;
-use transom::host::{comm, job};
+use transom::host::{comm, job, progress};
 use transom::window::handle;
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
@@ -84,6 +84,7 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
     if is_initialized() {
         let _ = guard(|| {
             summarise();
+            progress::finish();
             Ok(())
         });
     }
