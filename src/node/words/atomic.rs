@@ -1,5 +1,5 @@
-//! The atomics that the words are made of: the processor's, or under `--cfg loom` those of the model checker, so that the models run the
-//! very code that ships.
+//! The atomics that the words are made of: the processor's, or under `--cfg loom` those of the model checker, so that the models
+//! run the very code that ships.
 //!
 //! Under loom each access passes through a switch that can weaken the orderings of the code under test without touching it
 //! ([`weaken`]): a model that still passes then has no teeth, so every model comes with such a negative twin.
@@ -16,8 +16,8 @@ pub use core::{
 pub use self::checked::{AtomicU32, Weakened, compiler_fence, fence, spin_loop, weaken};
 
 /// The full fence of a Dekker step whose store is a read-modify-write: what the caller has just changed is visible to all before
-/// anything that it loads from here on. Free on x86-64, where a locked instruction already is such a fence and only the compiler has to
-/// be held back; `dmb ish` on Arm. (A plain store before it would need [`fence`].)
+/// anything that it loads from here on. Free on x86-64, where a locked instruction already is such a fence and only the compiler
+/// has to be held back; `dmb ish` on Arm. (A plain store before it would need [`fence`].)
 #[inline(always)]
 pub fn fence_after_rmw() {
     if cfg!(all(target_arch = "x86_64", not(any(loom, miri)))) {

@@ -1,14 +1,15 @@
 //! A barrier of the ranks of one node: the on-node part of a window's fence.
 //!
-//! One word counts arrivals and never goes back. In round k of a barrier of n ranks everybody waits until it has reached k·n, so the
-//! arrival that completes a round is also what releases the others: no word is reset between rounds, hence there is no reset to race
-//! with, and a rank that is late to look finds the count beyond its target rather than back at zero (it can be at most n − 1 beyond,
-//! since the next round lacks that very rank).
+//! One word counts arrivals and never goes back. In round k of a barrier of n ranks everybody waits until it has reached k·n, so
+//! the arrival that completes a round is also what releases the others: no word is reset between rounds, hence there is no reset
+//! to race with, and a rank that is late to look finds the count beyond its target rather than back at zero (it can be at most n
+//! − 1 beyond, since the next round lacks that very rank).
 //!
-//! Cost: one atomic addition each, and for the last one a look at the sleepers. For two ranks that moves one cache line to and fro: a
-//! third to a half of the time of the textbook's counter with a separate sense word (three line transfers), and of an arrival word per
-//! rank (two). With many ranks the waiters' polls disturb the arrivals, but each polls for a microsecond only and then sleeps; with more
-//! ranks than cores it is sleeping that counts, and one system call of the last arrival wakes all.
+//! Cost: one atomic addition each, and for the last one a look at the sleepers. For two ranks on two cores that moves one cache
+//! line to and fro and takes a third to a half of the time of the textbook's counter with a separate sense word (three line
+//! transfers), and half that of an arrival word per rank (two). Eight threads on two cores take the same either way: there it is
+//! sleeping that counts, and one system call of the last arrival wakes all. With many ranks on cores of their own the waiters'
+//! polls disturb the arrivals, but only while they spin.
 //!
 //! | word | written by | read by | ordering | reset |
 //! |---|---|---|---|---|

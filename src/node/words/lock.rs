@@ -3,29 +3,31 @@
 //!
 //! # The protocol
 //!
-//! `state` says all about who holds the lock: a count of shared holders, or [`EXCLUSIVE`]. Every way in is one compare-and-swap that
-//! succeeds only from a value that admits the caller, so exclusion needs no argument beyond the atomicity of one word, and no fence.
+//! `state` says all about who holds the lock: a count of shared holders, or `EXCLUSIVE`. Every way in is one compare-and-swap
+//! that succeeds only from a value that admits the caller, so exclusion needs no argument beyond the atomicity of one word, and
+//! no fence.
 //!
-//! **Exact release.** While [`EXCLUSIVE`] stands, nobody but its holder writes `state`: readers look before they add, they do not add and
-//! then look. Hence the unlock is a plain releasing store that cannot overwrite anything. (With readers that announce themselves
-//! first it loses them. Reader: `state` += 1. Holder: `state` := 0. Reader, having seen the holder: `state` −= 1, and the count is −1 for
-//! good. The model `an_announced_reader_is_lost` keeps this true.)
+//! **Exact release.** While `EXCLUSIVE` stands, nobody but its holder writes `state`: readers look before they add, they do
+//! not add and then look. Hence the unlock is a plain releasing store that cannot overwrite anything. (With readers that
+//! announce themselves first it loses them. Reader: `state` += 1. Holder: `state` := 0. Reader, having seen the holder: `state`
+//! −= 1, and the count is −1 for good. The model `loom_an_announced_reader_is_lost` keeps this true.)
 //!
-//! **Readers come first.** A waiting writer must not keep readers out until those inside have left, or legal programs hang: p and q
-//! hold shared locks and exchange messages, w waits for an exclusive lock, r wants in as well; p waits for r's message, r behind w, w for p.
-//! So a writer waits for `state` to become 0 of itself. Yet where readers overlap for ever it never would; therefore the writer
-//! now and then sets [`DRAIN`], which asks readers to hold back, and *withdraws* it after [`DRAIN_POLLS`] polls (some 20 µs) if they have
-//! not left by then. It never sleeps, makes progress or calls anything with `DRAIN` set. The polls between two attempts double, so that a
-//! writer that waits for a long time costs readers little. Under permanent readers writers may still starve, as in every host MPI.
+//! **Readers come first.** A waiting writer must not keep readers out until those inside have left, or legal programs hang: p
+//! and q hold shared locks and exchange messages, w waits for an exclusive lock, r wants in as well; p waits for r's message, r
+//! behind w, w for p. So a writer waits for `state` to become 0 of itself. Yet where readers overlap for ever it never would;
+//! therefore the writer now and then sets `DRAIN`, which asks readers to hold back, and *withdraws* it after `DRAIN_POLLS`
+//! polls (some 20 µs) if they have not left by then. It never sleeps, makes progress or calls anything with `DRAIN` set. The
+//! polls between two attempts double, so that a writer that waits for a long time costs readers little. Under permanent readers
+//! writers may still starve, as in every host MPI.
 //!
-//! **Writers do not starve readers.** A reader that is still refused after its spinning and [`PATIENCE`] pauses counts itself in `starving`. From then on
-//! it no longer honours `DRAIN`, and no writer takes the lock while anybody starves: at most those get in before it that had already
-//! looked, one attempt each. It never waits for a writer that waits, only for one that holds.
+//! **Writers do not starve readers.** A reader that is still refused after its spinning and `PATIENCE` pauses counts itself in
+//! `starving`. From then on it no longer honours `DRAIN`, and no writer takes the lock while anybody starves: at most those get
+//! in before it that had already looked, one attempt each. It never waits for a writer that waits, only for one that holds.
 //!
-//! **FIFO among writers.** A writer that finds the lock taken draws a ticket from `next`; ticket t is at the head of the queue when `turns[t mod 8]` holds
-//! t. Only the head goes for `state`, and a newcomer goes straight for it only when `queued` is 0. The head keeps its place while it waits,
-//! whatever it does about `DRAIN`. The eight turn words let a writer wake its successor and, at most, every eighth of those
-//! behind instead of all.
+//! **FIFO among writers.** A writer that finds the lock taken draws a ticket from `next`; ticket t is at the head of the queue
+//! when `turns[t mod 8]` holds t. Only the head goes for `state`, and a newcomer goes straight for it only when `queued` is 0.
+//! The head keeps its place while it waits, whatever it does about `DRAIN`. The eight turn words let a writer wake its successor
+//! and, at most, every eighth of those behind instead of all.
 //!
 //! # Cost, uncontended
 //!
@@ -34,8 +36,8 @@
 //! | exclusive lock, unlock | 1, 0 | 0, 0 | one load (`queued`); one releasing store, one load (`sleepers`) |
 //! | shared lock, unlock | 1, 1 | 0, 0 | one load (`state`); one load (`sleepers`) |
 //!
-//! A flag and a count of readers in words of their own (each side writes one and looks at the other) need a full fence in the exclusive
-//! lock besides the atomic of its ticket, twice the price of the bare sequence; one word needs none.
+//! A flag and a count of readers in words of their own (each side writes one and looks at the other) need a full fence in the
+//! exclusive lock besides the atomic of its ticket, twice the price of the bare sequence; one word needs none.
 //!
 //! # The words
 //!
@@ -56,15 +58,15 @@
 //! # Giving up
 //!
 //! A caller whose [`Wait`] fails takes back what it has announced (`DRAIN`, `starving`, its place at the head, which goes to its
-//! successor), with one exception: a writer that is queued but not at the head cannot take its ticket out. Those behind it and later writers then wait
-//! until their own waits fail. They do, for a wait fails because a rank of the window has died, which ends every long wait on that window.
-//! What a dead holder held stays held.
+//! successor), with one exception: a writer that is queued but not at the head cannot take its ticket out. Those behind it and
+//! later writers then wait until their own waits fail. They do, for a wait fails because a rank of the window has died, which
+//! ends every long wait on that window. What a dead holder held stays held.
 //!
 //! # Room for adapters
 //!
-//! Should remote origins one day lock by network atomics, that half gets words of its own on lines of its own (owner, count, turn): an adapter
-//! and a processor must not both modify a word. `state` already plays the local flag and count in that protocol: a local writer holds
-//! `EXCLUSIVE`, then settles with the remote owner, and withdraws by the same store that unlocks.
+//! Should remote origins one day lock by network atomics, that half gets words of its own on lines of its own (owner, count,
+//! turn): an adapter and a processor must not both modify a word. `state` already plays the local flag and count in that
+//! protocol: a local writer holds `EXCLUSIVE`, then settles with the remote owner, and withdraws by the same store that unlocks.
 
 use super::atomic::{AtomicU32, Ordering, compiler_fence, fence_after_rmw, spin_loop};
 use super::{Wait, wait_until, wake};
@@ -74,11 +76,11 @@ const EXCLUSIVE: u32 = 1 << 31;
 /// The head of the queue asks readers to stay out for a moment.
 const DRAIN: u32 = 1 << 30;
 
-/// How long a writer holds off readers, in polls: 15 to 45 µs. Longer than most shared epochs of a few operations, far shorter than anything that a
-/// program would notice as a hang.
+/// How long a writer holds off readers, in polls: 15 to 45 µs. Longer than most shared epochs of a few operations, far shorter
+/// than anything that a program would notice as a hang.
 const DRAIN_POLLS: u32 = if cfg!(loom) { 1 } else { 1024 };
-/// Polls between two such attempts, at first and at most. A poll may be a pause of up to a millisecond, but hardly where attempts are of
-/// use: where readers come and go `state` changes all the time, and pauses end at once.
+/// Polls between two such attempts, at first and at most. A poll may be a pause of up to a millisecond, but hardly where
+/// attempts are of use: where readers come and go `state` changes all the time, and pauses end at once.
 const DRAIN_GAP: u32 = if cfg!(loom) { 1 } else { 16 };
 const DRAIN_GAP_MAX: u32 = if cfg!(loom) { 2 } else { 256 };
 /// Pauses after which a reader starves.
@@ -199,8 +201,8 @@ impl LockWords {
 
     #[inline]
     fn wake_if_slept_on(&self) {
-        // The look must not move up to before the change of `state`, over a whole epoch; that the processor may do the two in either order is the
-        // rare case that the module's page speaks of.
+        // The look must not move up to before the change of `state`, over a whole epoch; that the processor may do the two in
+        // either order is the rare case that the module's page speaks of.
         compiler_fence(Ordering::SeqCst);
         if self.sleepers.load(Ordering::Relaxed) != 0 {
             wake(&self.state);
@@ -256,8 +258,8 @@ impl LockWords {
         })
     }
 
-    /// Holds new readers off for a moment; takes the lock if those inside leave meanwhile, else lets readers in again. Only the head of the
-    /// queue comes here, so `DRAIN` has one owner.
+    /// Holds new readers off for a moment; takes the lock if those inside leave meanwhile, else lets readers in again. Only the
+    /// head of the queue comes here, so `DRAIN` has one owner.
     fn drain(&self) -> bool {
         let mut seen = self.state.load(Ordering::Relaxed);
         loop {

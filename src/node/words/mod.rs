@@ -1,17 +1,18 @@
-//! The words: what the processes of a node agree by. Each type here is `#[repr(C)]`, lies in memory that processes map in common, and is
-//! changed by atomic instructions only; zeroed memory is its start state.
+//! The words: what the processes of a node agree by. Each type here is `#[repr(C)]`, lies in memory that processes map in
+//! common, and is changed by atomic instructions only; zeroed memory is its start state.
 //!
-//! No word knows how to wait. A caller that is blocked polls as often as its [`Wait`] thinks worth while, and then pauses by it, again and
-//! again: `host` turns MPI's progress there and sleeps for a bounded time, tests yield.
+//! No word knows how to wait. A caller that is blocked polls as often as its [`Wait`] thinks worth while, and then pauses by it,
+//! again and again: `host` turns MPI's progress there and sleeps for a bounded time, tests yield.
 //!
 //! # Sleeping and waking
 //!
-//! Before its first [`Wait::pause`] a caller adds itself to a count of sleepers beside the word that it waits for, and whoever changes that
-//! word calls [`wake`] only if the count is not zero: where nobody sleeps, nothing is paid but a load.
-//! That is Dekker's pattern (waiter: announce, fence, look at the word; waker: change the word, fence, look at the announcements), and
-//! the barrier and the lock's queue pay for it in full. An exclusive unlock does not: its fence would cost as much as all the rest of it. What
-//! can go wrong there is that the unlock's store is still on its way out of the processor while a waiter has had time to announce itself,
-//! enter the kernel and compare the word; then it sleeps on to the end of its bound, at most a millisecond.
+//! Before its first [`Wait::pause`] a caller adds itself to a count of sleepers beside the word that it waits for, and whoever
+//! changes that word calls [`wake`] only if the count is not zero: where nobody sleeps, nothing is paid but a load. That is
+//! Dekker's pattern (waiter: announce, fence, look at the word; waker: change the word, fence, look at the announcements), and
+//! the barrier and the lock's queue pay for it in full. Unlocking does not: in an exclusive unlock the fence would cost as much as all
+//! the rest of the epoch. What can go wrong there is that the unlock's store is still on its way out of the processor while a waiter has
+//! had time to announce itself, enter the kernel and compare the word; then it sleeps on to the end of its bound, at most a
+//! millisecond.
 //!
 //! # The models
 //!
@@ -21,8 +22,8 @@
 //! RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --no-default-features --lib loom
 //! ```
 //!
-//! Under `cfg(loom)` the polling bounds of the words shrink to two at most, which changes how often a path is taken, never which paths
-//! there are.
+//! Under `cfg(loom)` the polling bounds of the words shrink to two at most, which changes how often a path is taken, never which
+//! paths there are.
 
 pub mod atomic;
 pub mod barrier;
@@ -47,16 +48,17 @@ pub trait Wait {
         SPINS
     }
 
-    /// Called between polls while `word` still holds `seen`, with the caller announced as a sleeper. Must return within a bounded time
-    /// whatever happens, and should return soon after `word` has changed or [`wake`] was called on it; it may return early, for no
-    /// reason. `Err` ends the wait, and the blocked call returns it.
+    /// Called between polls while `word` still holds `seen`, with the caller announced as a sleeper. Must return within a
+    /// bounded time whatever happens, and should return soon after `word` has changed or [`wake`] was called on it; it may
+    /// return early, for no reason. `Err` ends the wait, and the blocked call returns it.
     fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Self::Error>;
 }
 
 /// One to three microseconds: the processor's `pause` takes 15 to 45 ns.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
 
-/// Polls `word` until `done` says so of its value, spinning first and then pausing as one of `sleepers`. `done` may act on what it sees.
+/// Polls `word` until `done` says so of its value, spinning first and then pausing as one of `sleepers`. `done` may act on what
+/// it sees.
 #[inline]
 fn wait_until<W: Wait>(
     word: &AtomicU32,
@@ -82,8 +84,8 @@ fn sleep_until<W: Wait>(
     mut done: impl FnMut(u32) -> bool,
 ) -> Result<(), W::Error> {
     sleepers.fetch_add(1, Ordering::Relaxed);
-    // Pairs with the fence between a waker's change of `word` and its look at `sleepers` (`wake_sleepers`): either it sees the announcement, or the
-    // loads below (and the kernel's own, in a futex wait) see the change.
+    // Pairs with the fence between a waker's change of `word` and its look at `sleepers`: either it sees the
+    // announcement, or the loads below (and the kernel's own, in a futex wait) see the change.
     fence_after_rmw();
     let outcome = loop {
         let seen = word.load(Ordering::Acquire);
@@ -103,8 +105,8 @@ fn sleep_until<W: Wait>(
 #[inline(never)]
 pub fn wake(word: &AtomicU32) {
     #[cfg(not(loom))]
-    // SAFETY: FUTEX_WAKE reads nothing through the address; it only names the queue of sleepers. Without FUTEX_PRIVATE_FLAG the queue
-    // belongs to the page of the shared mapping, whatever address each process has it at.
+    // SAFETY: FUTEX_WAKE reads nothing through the address; it only names the queue of sleepers. Without FUTEX_PRIVATE_FLAG the
+    // queue belongs to the page of the shared mapping, whatever address each process has it at.
     unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX);
     }

@@ -1,6 +1,6 @@
-//! The words under loom: every interleaving of a few threads, up to a bound on preemptions where it says so, each with the reorderings
-//! that the memory model allows. How to run them: see [`super`]. What is named `..._is_caught` is the negative twin of a model: the
-//! same code, robbed of an ordering, must fail.
+//! The words under loom: every interleaving of a few threads, up to a bound on preemptions where it says so, each with the
+//! reorderings that the memory model allows. How to run them: see [`super`]. What is named `..._is_caught` is the negative twin
+//! of a model: the same code, robbed of an ordering, must fail.
 
 use super::atomic::{AtomicU32, Ordering, Weakened, weaken};
 use super::{BarrierMember, BarrierWords, LockWords, Wait};
@@ -55,7 +55,8 @@ pub(super) fn wake(_word: &AtomicU32) {
     KERNEL.1.notify_all();
 }
 
-/// `FUTEX_WAIT` without a limit: compares and sleeps under the kernel's lock. A lost wake-up is a deadlock here, which loom reports.
+/// `FUTEX_WAIT` without a limit: compares and sleeps under the kernel's lock. A lost wake-up is a deadlock here, which loom
+/// reports.
 struct Sleep;
 
 impl Wait for Sleep {
@@ -241,8 +242,8 @@ fn loom_writer_and_starving_reader_exclude_each_other() {
 
 #[test]
 fn loom_two_readers_and_a_writer() {
-    // Two threads that only yield keep loom's scheduler from ever running the third, so these sleep. An unlock may miss a sleeper, whose
-    // limit then ends the sleep: the wake-up that follows each unlock here.
+    // Two threads that only yield keep loom's scheduler from ever running the third, so these sleep. An unlock may miss a
+    // sleeper, whose limit then ends the sleep: the wake-up that follows each unlock here.
     fn limit_ends(guarded: &Guarded) {
         wake(&guarded.lock.state);
     }
@@ -294,8 +295,8 @@ fn loom_queue_without_fences_is_caught() {
     weaken(Weakened::Fences, queue_of_writers);
 }
 
-/// Why readers look before they add: the rejected order (add, look, take back) against the same unlock. The unlock's store overwrites the
-/// addition, and what the reader takes back was never there.
+/// Why readers look before they add: the rejected order (add, look, take back) against the same unlock. The unlock's store
+/// overwrites the addition, and what the reader takes back was never there.
 #[test]
 #[should_panic(expected = "left behind")]
 fn loom_an_announced_reader_is_lost() {

@@ -136,8 +136,8 @@ fn exclusive_release_loses_no_shared_attempt() {
     assert_untouched(&LOCK);
 }
 
-/// The reason why waiting writers give way: p and q hold shares and p waits for what r sends from inside a share of its own, while w waits for
-/// exclusive access.
+/// The reason why waiting writers give way: p and q hold shares and p waits for what r sends from inside a share of its own,
+/// while w waits for exclusive access.
 #[test]
 fn reader_gets_in_past_a_waiting_writer() {
     static LOCK: LockWords = LockWords::new();
@@ -193,8 +193,8 @@ fn writer_gets_in_between_overlapping_readers() {
     assert_untouched(&LOCK);
 }
 
-/// A stream of writers without a gap: each takes over as the one before unlocks. After its patience is at an end the reader is let in
-/// first.
+/// A stream of writers without a gap: each takes over as the one before unlocks. After its patience is at an end the reader is
+/// let in first.
 #[test]
 fn stream_of_writers_does_not_starve_a_reader() {
     let lock = LockWords::new();
@@ -484,7 +484,8 @@ fn words_work_between_processes() {
         &*at.cast::<Shared>()
     };
     let children = [(); CHILDREN as usize].map(|()| {
-        // SAFETY: the child touches only the shared words, calls futex and the clock, and leaves without running anything of this process's.
+        // SAFETY: the child touches only the shared words, calls futex and the clock, and leaves without running anything of
+        // this process's.
         match unsafe { libc::fork() } {
             0 => {
                 // SAFETY: ends the child should it hang, in a failed assertion of the words for one.
