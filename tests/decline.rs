@@ -100,6 +100,13 @@ fn disabled_on_one_rank(on: Side) {
     }
 }
 
+/// Case 18: a rank in a user namespace of its own cannot open what another one offers under `/proc`.
+fn ranks_in_different_user_namespaces(on: Side) {
+    let job = on.program("declined").arg("whatever_the_others_have").and().through(&["unshare", "-Ur"]);
+    // What UCX opens there itself.
+    job.env("UCX_POSIX_USE_PROC_LINK", "n").may_decline().passes();
+}
+
 /// A rank that reaches `MPI_Init` three seconds after the others is waited for, and all are served.
 fn a_late_rank_is_served(on: Side) {
     let outcome = on.program("declined").ranks(2).arg("whatever_the_others_have").arg("late").passes();
@@ -124,6 +131,7 @@ on_hosts! {
     ranks_without_transom, bare: [] "all ranks are";
     disabled_on_all_ranks;
     disabled_on_one_rank, bare: [] "nothing to disable";
+    ranks_in_different_user_namespaces;
     a_late_rank_is_served;
     without_a_launcher, bare: [mpich] "Open MPI 4.1.4 cannot make one of these windows for one process";
 }

@@ -42,6 +42,11 @@ fn many_before_one_flush(on: Side) {
     on.program("put_get").ranks(2).arg("many_before_a_flush").passes();
 }
 
+/// Case 64, on one node.
+fn many_large_gets_in_one_epoch(on: Side) {
+    on.program("put_get").ranks(2).arg("many_large_gets_in_one_epoch").limit(120).passes();
+}
+
 /// Case 79, on one node.
 fn from_read_only_memory(on: Side) {
     on.program("put_get").ranks(2).arg("from_read_only_memory").passes();
@@ -138,6 +143,7 @@ on_hosts! {
     nothing_to_do_is_done;
     megabytes_at_odd_offsets;
     many_before_one_flush, bare: [openmpi] "MPICH 4.0.2 loses puts";
+    many_large_gets_in_one_epoch;
     from_read_only_memory;
     out_of_range, bare: [openmpi] "MPICH 4.0.2 checks no range";
     out_of_range_beyond_64_bits, bare: [] "hosts do not check them";

@@ -29,6 +29,7 @@ fn shared_memory_is_shared_both_ways(on: Side) {
     on.program("shared_parts").ranks(2).arg("stores_both_ways").passes();
 }
 
+/// Case 3, for memory that is served.
 fn shared_query_of_proc_null(on: Side) {
     on.program("shared_parts").ranks(3).arg("of_nobody").passes();
 }
@@ -98,6 +99,7 @@ fn the_group_is_the_communicators(on: Side) {
     on.program("attributes").ranks(3).arg("group").passes();
 }
 
+/// Case 23.
 fn fortran_handles_come_back(on: Side) {
     on.program("attributes").ranks(2).arg("fortran_handles").passes();
 }

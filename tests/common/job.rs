@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 struct Part {
     ranks: u32,
     transom: bool,
+    /// A command that starts the ranks.
+    through: Vec<String>,
     executable: PathBuf,
     arguments: Vec<OsString>,
     environment: Vec<(String, String)>,
@@ -60,7 +62,14 @@ impl Job {
 
     /// A job of one rank that runs something that is not ours.
     pub(crate) fn of_executable(side: Side, executable: PathBuf) -> Job {
-        let part = Part { ranks: 1, transom: side.transom, executable, arguments: Vec::new(), environment: Vec::new() };
+        let part = Part {
+            ranks: 1,
+            transom: side.transom,
+            through: Vec::new(),
+            executable,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+        };
         Job { side, parts: vec![part], environment: Vec::new(), launcher: Vec::new(), shell: None, alone: false, limit: LIMIT }
     }
 
@@ -90,6 +99,12 @@ impl Job {
         self
     }
 
+    /// The ranks of the last part are started by this command.
+    pub(crate) fn through(mut self, command: &[&str]) -> Job {
+        self.last().through = command.iter().map(|word| word.to_string()).collect();
+        self
+    }
+
     /// The ranks of the last part run without Transom.
     pub(crate) fn without_transom(mut self) -> Job {
         self.last().transom = false;
@@ -106,6 +121,7 @@ impl Job {
         let mut part = self.last().clone();
         (part.ranks, part.transom) = (1, self.side.transom);
         part.environment.clear();
+        part.through.clear();
         self.parts.push(part);
         self
     }
@@ -161,6 +177,9 @@ impl Job {
             words.extend(part.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
             if part.transom {
                 words.push("EXPECT_TRANSOM=1".into());
+            }
+            words.extend(part.through.iter().map(OsString::from));
+            if part.transom {
                 words.extend([dist("bin/transom").into(), "exec".into(), "--".into()]);
             }
             words.push(part.executable.clone().into());

@@ -138,6 +138,11 @@ static void fortran_handles(void) {
         CHECK(handles[i] != MPI_Win_c2f(MPI_WIN_NULL), "window %d is MPI_WIN_NULL in Fortran", i);
         for (int other = 0; other < i; other++)
             CHECK(handles[i] != handles[other], "windows %d and %d are %d", i, other, handles[i]);
+        /* Programs have sent the number to other ranks and expected it to mean the same window there: it does for windows that all
+         * ranks make in the same order. */
+        int highest;
+        OK(MPI_Allreduce(&handles[i], &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+        CHECK(highest == handles[i] || !behind_transom(), "window %d is %d here and %d elsewhere", i, handles[i], highest);
     }
     CHECK(MPI_Win_f2c(MPI_Win_c2f(MPI_WIN_NULL)) == MPI_WIN_NULL, "MPI_WIN_NULL");
     for (int i = 0; i < 3; i++)

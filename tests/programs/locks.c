@@ -417,6 +417,8 @@ static void the_waiter_owes_the_holder_a_rendezvous(void) {
     for (int round = 0; round < 5; round++) {
         if (rank == 0) {
             OK(MPI_Win_lock(round % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, window));
+            /* The first stays unexpected at rank 1 for the whole wait: a progress call must not be content with having found it. */
+            OK(MPI_Send(&round, 1, MPI_INT, 1, 3, MPI_COMM_WORLD));
             OK(MPI_Send(NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD));
             /* Rank 1 is waiting for the lock by now. */
             sleep_ms(50);
@@ -429,6 +431,9 @@ static void the_waiter_owes_the_holder_a_rendezvous(void) {
             OK(MPI_Recv(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             OK(MPI_Isend(message, LARGE, MPI_CHAR, 0, 2, MPI_COMM_WORLD, &request));
             increment(window, 0, 0);
+            int unexpected = -1;
+            OK(MPI_Recv(&unexpected, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            CHECK(unexpected == round, "%d", unexpected);
             OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         }
         barrier();

@@ -376,6 +376,24 @@ static void many_before_a_flush(void) {
     OK(MPI_Win_free(&window));
 }
 
+/* Many gets of 128 KiB between two fences, as one program did 100,000 of; memory stays bounded. */
+static void many_large_gets_in_one_epoch(void) {
+    enum { BYTES = 128 << 10 };
+    static char into[BYTES];
+    char *own;
+    MPI_Win window;
+    int target = (rank + 1) % ranks, rounds = getenv("TRANSOM_TEST_FULL") ? 100000 : 10000;
+    OK(MPI_Win_allocate(BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &window));
+    memset(own, 10 + rank, BYTES);
+    OK(MPI_Win_fence(0, window));
+    for (int i = 0; i < rounds; i++)
+        OK(MPI_Get(into, BYTES, MPI_CHAR, target, 0, BYTES, MPI_CHAR, window));
+    OK(MPI_Win_fence(0, window));
+    for (int i = 0; i < BYTES; i++)
+        CHECK(into[i] == 10 + target, "byte %d is %d", i, into[i]);
+    OK(MPI_Win_free(&window));
+}
+
 /* The origin of a put may be read-only: a literal, which lies in a mapping without write permission. */
 static void from_read_only_memory(void) {
     static const char literal[] = "delivered without the receiver asking";
@@ -409,5 +427,6 @@ static void counted(void) {
 }
 
 MAIN(SCENARIO(every_type), SCENARIO(every_alignment), SCENARIO(contiguous_types), SCENARIO(displacement_units), SCENARIO(to_self),
-     SCENARIO(from_window_to_window), SCENARIO(nothing_to_do), SCENARIO(large), SCENARIO(many_before_a_flush), SCENARIO(from_read_only_memory),
+     SCENARIO(from_window_to_window), SCENARIO(nothing_to_do), SCENARIO(large), SCENARIO(many_before_a_flush), SCENARIO(many_large_gets_in_one_epoch),
+     SCENARIO(from_read_only_memory),
      SCENARIO(counted))
