@@ -2,7 +2,7 @@
 //! run the very code that ships.
 //!
 //! Under loom each access passes through a switch that can weaken the orderings of the code under test without touching it
-//! ([`weaken`]): a model that still passes then has no teeth, so every model comes with such a negative twin.
+//! (`weaken`): a model that still passes then has no teeth, so every model comes with such a negative twin.
 
 pub use core::sync::atomic::Ordering;
 

@@ -2,6 +2,8 @@
 //! reorderings that the memory model allows. How to run them: see [`super`]. What is named `..._is_caught` is the negative twin
 //! of a model: the same code, robbed of an ordering, must fail.
 
+#![allow(clippy::arc_with_non_send_sync, reason = "loom runs the threads of a model on one, in turns")]
+
 use super::atomic::{AtomicU32, Ordering, Weakened, weaken};
 use super::{BarrierMember, BarrierWords, LockWords, Wait};
 use core::convert::Infallible;

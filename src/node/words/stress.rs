@@ -30,6 +30,11 @@ impl Sleep {
 impl Wait for Sleep {
     type Error = &'static str;
 
+    fn spins(&self) -> u32 {
+        // There are more threads than cores.
+        20
+    }
+
     fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Self::Error> {
         let limit = libc::timespec { tv_sec: self.limit.as_secs() as _, tv_nsec: self.limit.subsec_nanos() as _ };
         // SAFETY: the kernel reads one word through the address, which is live, and the limit.
@@ -409,11 +414,11 @@ fn barrier_separates_rounds_of_eight_threads() {
     static BARRIER: BarrierWords = BarrierWords::new();
     static CELLS: [AtomicU32; RANKS] = [const { AtomicU32::new(0) }; RANKS];
     thread::scope(|scope| {
-        for me in 0..RANKS {
+        for mine in &CELLS {
             scope.spawn(move || {
                 let member = BarrierMember::new(RANKS as u32);
                 for round in 1..=ROUNDS {
-                    CELLS[me].store(round, Ordering::Relaxed);
+                    mine.store(round, Ordering::Relaxed);
                     BARRIER.wait(&member, &mut Sleep::new()).unwrap();
                     for cell in &CELLS {
                         assert_eq!(cell.load(Ordering::Relaxed), round);
