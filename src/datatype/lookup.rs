@@ -11,7 +11,7 @@ use core::ptr;
 
 /// Size of one item if the datatype is predefined and one run of bytes, without any call of the host.
 #[cfg(transom_mpich)]
-#[inline]
+#[inline(always)]
 pub fn contiguous_size(datatype: MPI_Datatype) -> Option<u64> {
     // A handle's top bits: kind (01: builtin) and object type (0011: datatype); bits 8 to 15 hold a builtin type's size.
     const KIND: u32 = 0xfc00_0000;
@@ -23,70 +23,66 @@ pub fn contiguous_size(datatype: MPI_Datatype) -> Option<u64> {
 
 /// Size of one item if the datatype is predefined and one run of bytes, without any call of the host.
 #[cfg(transom_ompi)]
-#[inline]
+#[inline(always)]
 pub fn contiguous_size(datatype: MPI_Datatype) -> Option<u64> {
-    let table = sizes::table();
-    let (handle, size) = table.slots[table.index(datatype)];
-    (handle == datatype.0 as usize).then_some(size)
+    sizes::find(datatype.0 as usize)
 }
 
-/// Open MPI's predefined datatypes are objects in the library's data. A table indexed by some bits of the address holds each of
-/// them in a slot of its own: which bits is found at start.
+/// To be called once MPI is initialised; before, no datatype is found by its handle alone.
+pub fn prepare() {
+    #[cfg(transom_ompi)]
+    sizes::fill();
+}
+
+/// Open MPI's predefined datatypes are objects in the library's data, or copies in the program's. A table indexed by some bits of the address
+/// holds each in a slot of its own; which bits do that is found at start.
 #[cfg(transom_ompi)]
 mod sizes {
     use super::*;
-    use std::sync::OnceLock;
+    use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-    pub(super) struct Table {
-        shift: u32,
-        pub(super) slots: Box<[(usize, u64)]>,
+    const SLOTS: usize = 4096;
+
+    struct Slot {
+        address: AtomicUsize,
+        size: AtomicU64,
     }
 
-    impl Table {
-        #[inline]
-        pub(super) fn index(&self, datatype: MPI_Datatype) -> usize {
-            (datatype.0 as usize >> self.shift) & (self.slots.len() - 1)
-        }
+    static SHIFT: AtomicU32 = AtomicU32::new(0);
+    static TABLE: [Slot; SLOTS] = [const { Slot { address: AtomicUsize::new(0), size: AtomicU64::new(0) } }; SLOTS];
+
+    fn index(address: usize, shift: u32) -> usize {
+        (address >> shift) % SLOTS
     }
 
-    pub(super) fn table() -> &'static Table {
-        static TABLE: OnceLock<Table> = OnceLock::new();
-        TABLE.get_or_init(|| {
-            let sized: Vec<(usize, u64)> = host()
-                .handles
-                .datatypes
-                .iter()
-                .filter_map(|datatype| Some((datatype.0 as usize, size(*datatype).ok().filter(|size| *size > 0)?)))
-                .collect();
-            build(&sized)
-        })
+    #[inline(always)]
+    pub(super) fn find(address: usize) -> Option<u64> {
+        let slot = &TABLE[index(address, SHIFT.load(Relaxed))];
+        // Pairs with the release in `fill`: the size is there when the address is seen.
+        (slot.address.load(Acquire) == address).then(|| slot.size.load(Relaxed)).filter(|size| *size != 0)
     }
 
-    /// The first choice of bits that keeps all addresses apart; with 4,096 slots some choice does, since the objects are hundreds
-    /// of bytes long. A name that a clash would drop is only slower (it takes [`layout`]'s way).
-    fn build(sized: &[(usize, u64)]) -> Table {
-        let place = |shift: u32, slot_count: usize| {
-            let mut table = Table { shift, slots: vec![(0, 0); slot_count].into() };
-            let mut clashes = 0;
-            for (address, size) in sized {
-                let index = (address >> shift) & (slot_count - 1);
-                clashes += usize::from(table.slots[index].0 != 0);
-                table.slots[index] = (*address, *size);
-            }
-            (clashes, table)
-        };
-        let choices = [256, 512, 1024, 2048, 4096].into_iter().flat_map(|count| (3..=10).map(move |shift| (shift, count)));
-        let mut best: Option<(usize, Table)> = None;
-        for (shift, count) in choices {
-            let (clashes, table) = place(shift, count);
-            if clashes == 0 {
-                return table;
-            }
-            if best.as_ref().is_none_or(|(fewest, _)| clashes < *fewest) {
-                best = Some((clashes, table));
+    pub(super) fn fill() {
+        let datatypes = &host().handles.datatypes;
+        let addresses: Vec<usize> = datatypes.iter().map(|datatype| datatype.0 as usize).collect();
+        let shift = (3..=12).min_by_key(|shift| clashes(&addresses, *shift)).expect("there are shifts");
+        SHIFT.store(shift, Relaxed);
+        // The first ones of the list are the most used: theirs is the slot in a clash. Who has none goes through `layout`.
+        for (datatype, address) in datatypes.iter().zip(addresses) {
+            let slot = &TABLE[index(address, shift)];
+            if slot.address.load(Relaxed) == 0
+                && let Ok(size) = size(*datatype)
+            {
+                slot.size.store(size, Relaxed);
+                slot.address.store(address, Release);
             }
         }
-        best.expect("there are choices").1
+    }
+
+    fn clashes(addresses: &[usize], shift: u32) -> usize {
+        let mut indices: Vec<usize> = addresses.iter().map(|address| index(*address, shift)).collect();
+        indices.sort_unstable();
+        indices.windows(2).filter(|pair| pair[0] == pair[1]).count()
     }
 }
 

@@ -4,4 +4,4 @@ mod layout;
 mod lookup;
 
 pub use layout::{Layout, transfer};
-pub use lookup::{contiguous_size, layout};
+pub use lookup::{contiguous_size, layout, prepare};

@@ -29,7 +29,6 @@ const LOOK_FOR_DEATH: Duration = Duration::from_millis(100);
 /// The state of one wait.
 pub struct Waiter<'a> {
     watch: &'a dyn Watch,
-    spins_left: u32,
     sleep: Duration,
     last_look: Option<Instant>,
 }
@@ -37,24 +36,18 @@ pub struct Waiter<'a> {
 impl<'a> Waiter<'a> {
     /// A wait that ends when one of `watch` dies.
     pub fn new(watch: &'a dyn Watch) -> Waiter<'a> {
-        let spins_left = if watch.crowded() { SPINS_CROWDED } else { SPINS };
-        Waiter { watch, spins_left, sleep: SLEEP_FIRST, last_look: None }
+        Waiter { watch, sleep: SLEEP_FIRST, last_look: None }
+    }
+
+    /// Polls that the caller makes before its first [`Waiter::pause`].
+    pub fn spins(&self) -> u32 {
+        if self.watch.crowded() { SPINS_CROWDED } else { SPINS }
     }
 
     /// Passes some time while `word` holds `seen`; may return early.
-    #[inline]
-    pub fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
-        if self.spins_left > 0 {
-            self.spins_left -= 1;
-            core::hint::spin_loop();
-            return Ok(());
-        }
-        self.sleep(word, seen)
-    }
-
     #[cold]
     #[inline(never)]
-    fn sleep(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
+    pub fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
         if let Some(rank) = self.watch.known_dead() {
             return Err(died(rank));
         }

@@ -22,7 +22,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 impl Wait for Waiter<'_> {
     type Error = Error;
 
-    #[inline]
+    fn spins(&self) -> u32 {
+        Waiter::spins(self)
+    }
+
     fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
         Waiter::pause(self, word, seen)
     }

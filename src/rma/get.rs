@@ -35,7 +35,6 @@ pub unsafe fn get_at_once(window: &Window, transfer: &Transfer) -> bool {
     true
 }
 
-#[cold]
 #[inline(never)]
 unsafe fn get_shaped(window: &Window, transfer: &Transfer) -> Result<(), Error> {
     let Some(shaped) = transfer.check(window)? else { return Ok(()) };

@@ -36,7 +36,6 @@ pub unsafe fn put_at_once(window: &Window, transfer: &Transfer) -> bool {
     true
 }
 
-#[cold]
 #[inline(never)]
 unsafe fn put_shaped(window: &Window, transfer: &Transfer) -> Result<(), Error> {
     let Some(shaped) = transfer.check(window)? else { return Ok(()) };

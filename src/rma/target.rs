@@ -35,21 +35,20 @@ pub(super) struct Piece {
 }
 
 impl Transfer {
-    /// The common case, by arithmetic alone: predefined types of one run, a legal target, inside its window and an epoch. `None` sends the
-    /// caller to [`Transfer::check`], which finds out what is wrong, or unusual.
+    /// The common case, by arithmetic alone: one predefined type of one run on both sides, a legal target, inside its window and an epoch.
+    /// `None` sends the caller to [`Transfer::check`], which finds out what is wrong, or unusual.
     #[inline(always)]
     pub(super) fn piece(&self, window: &Window) -> Option<Piece> {
+        if self.origin_datatype != self.target_datatype || self.origin_count != self.target_count {
+            return None;
+        }
         let peer = window.peer(self.target)?;
-        let origin_size = datatype::contiguous_size(self.origin_datatype)?;
-        // Both are at most 2^63 / 2^56, so that the products below cannot wrap.
-        if self.origin_count as u64 >= 1 << 56 || self.target_count as u64 >= 1 << 56 {
+        let item = datatype::contiguous_size(self.target_datatype)?;
+        // An item has at most 32 bytes, so that the product cannot wrap.
+        if self.target_count as u64 >= 1 << 56 {
             return None;
         }
-        let bytes = self.origin_count as u64 * origin_size;
-        let same = self.origin_datatype == self.target_datatype && self.origin_count == self.target_count;
-        if !same && datatype::contiguous_size(self.target_datatype)? * self.target_count as u64 != bytes {
-            return None;
-        }
+        let bytes = self.target_count as u64 * item;
         // A negative displacement is a huge one here, and ends outside of the window.
         let offset = (self.displacement as u64).checked_mul(peer.unit)?;
         if offset > peer.size || bytes > peer.size - offset || bytes == 0 || self.origin.is_null() {
@@ -63,7 +62,6 @@ impl Transfer {
     }
 
     /// Every other case: what is wrong with the arguments, nothing to do (`Ok(None)`), or where to move what.
-    #[cold]
     #[inline(never)]
     pub(super) fn check(&self, window: &Window) -> Result<Option<Shaped>, Error> {
         let count = |argument, value: i64| u64::try_from(value).map_err(|_| Error::value(Class::Count, argument, value));

@@ -66,13 +66,17 @@ pub fn unlock(window: &Window, rank: c_int) -> Result<(), Error> {
 #[inline(always)]
 pub fn unlock_at_once(window: &Window, rank: c_int) -> bool {
     let Some(target) = window.peer(rank) else { return false };
-    match window.epochs.held(rank) {
-        Held::No => return false,
+    let held = window.epochs.held(rank);
+    if held == Held::No {
+        return false;
+    }
+    // First what is private, so that nothing is left to be done behind a release that may have to wake somebody.
+    window.epochs.unlocked(rank);
+    match held {
         Held::Exclusive => target.lock().unlock_exclusive(),
         Held::Shared => target.lock().unlock_shared(),
-        Held::Unchecked => window.complete_operations(),
+        Held::Unchecked | Held::No => window.complete_operations(),
     }
-    window.epochs.unlocked(rank);
     true
 }
 

@@ -140,20 +140,32 @@ impl Epochs {
     /// The target's lock is held from now on.
     #[inline]
     pub fn locked(&self, target: c_int, held: Held) {
-        self.held[target as usize].store(held as u8, Relaxed);
+        self.set_held(target, held);
         self.count(|open| if open < LOCK { LOCK } else { open + 1 });
     }
 
     /// Whether and how the target's lock is held.
     #[inline]
     pub fn held(&self, target: c_int) -> Held {
-        self.held.get(target as usize).map_or(Held::No, |held| Held::from_byte(held.load(Relaxed)))
+        self.slot(target).map_or(Held::No, |held| Held::from_byte(held.load(Relaxed)))
+    }
+
+    #[inline]
+    fn set_held(&self, target: c_int, held: Held) {
+        if let Some(slot) = self.slot(target) {
+            slot.store(held as u8, Relaxed);
+        }
+    }
+
+    #[inline]
+    fn slot(&self, target: c_int) -> Option<&AtomicU8> {
+        self.held.get(target as usize)
     }
 
     /// The target's lock is not held any more.
     #[inline]
     pub fn unlocked(&self, target: c_int) {
-        self.held[target as usize].store(Held::No as u8, Relaxed);
+        self.set_held(target, Held::No);
         self.count(|open| if open == LOCK { NONE } else { open - 1 });
     }
 

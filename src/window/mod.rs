@@ -16,6 +16,7 @@ use crate::node::team::{Membership, Team};
 use crate::node::words::{BarrierMember, LockWords};
 use control::Control;
 use core::ffi::{c_int, c_void};
+use core::hint::spin_loop;
 use core::sync::atomic::{Ordering::Acquire, Ordering::Release, Ordering::SeqCst, fence};
 use epoch::Epochs;
 use errhandler::Handler;
@@ -141,12 +142,19 @@ impl Window {
             return Ok(());
         }
         let mut waiter = self.waiter()?;
+        let mut spins = waiter.spins();
         loop {
             let seen = left.load(Acquire);
             if seen == self.ranks() - 1 {
                 return Ok(());
             }
-            waiter.pause(left, seen)?;
+            match spins.checked_sub(1) {
+                Some(fewer) => {
+                    spins = fewer;
+                    spin_loop();
+                }
+                None => waiter.pause(left, seen)?,
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use transom::base::log::{self, verbose};
 use transom::base::stats::{Decline, KINDS, TOTALS};
 use transom::base::{config, functions, threads};
+use transom::datatype;
 use transom::host::abi::{self, SUCCESS};
 use transom::host::table::host;
 use transom::host::{comm, job, progress};
@@ -55,6 +56,7 @@ fn after_init(code: c_int) {
     }
     INITIALIZED.store(true, Relaxed);
     let _ = guard(|| {
+        datatype::prepare();
         let mut level = 0;
         // SAFETY: MPI is initialised; `level` is a valid place for the result.
         if unsafe { (host().call.MPI_Query_thread)(&mut level) } == SUCCESS && level == abi::THREAD_MULTIPLE {
