@@ -155,7 +155,7 @@ mod tests {
             // Two layouts of equal size: as many bytes of the second as the first has, where that comes out even.
             let from = Layout::pair(pairs[first]).repeat(count).unwrap();
             let element = Layout::pair(pairs[second]);
-            prop_assume!(from.size() % element.size() == 0);
+            prop_assume!(from.size().is_multiple_of(element.size()));
             let to_count = from.size() / element.size();
             let to = element.repeat(to_count).unwrap();
             let source: Vec<u8> = (0..from.span()).map(|byte| byte as u8 ^ 0x5a).collect();

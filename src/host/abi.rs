@@ -39,6 +39,9 @@ pub const THREAD_MULTIPLE: c_int = mpi_sys::MPI_THREAD_MULTIPLE as c_int;
 /// Bytes that `MPI_Error_string` may write.
 pub const MAX_ERROR_STRING: usize = mpi_sys::MPI_MAX_ERROR_STRING as usize;
 
+/// Characters of an info value, without the terminator.
+pub const MAX_INFO_VALUE: usize = mpi_sys::MPI_MAX_INFO_VAL as usize;
+
 /// Predefined keyvals, flavours and models of windows.
 #[allow(missing_docs)]
 pub mod window {

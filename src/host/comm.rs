@@ -174,9 +174,14 @@ impl<T: Send + Sync + 'static> Attribute<T> {
     /// Attaches a value.
     pub fn set(&self, comm: MPI_Comm, value: Arc<T>) -> Result<(), Error> {
         let keyval = self.keyval()?;
-        let value = Arc::into_raw(value).cast_mut().cast::<c_void>();
+        let value = Arc::into_raw(value);
         // SAFETY: the host keeps the pointer and gives it to the delete callback, once.
-        check(unsafe { (host().call.MPI_Comm_set_attr)(comm, keyval, value) }, "the host's MPI_Comm_set_attr failed")
+        let code = unsafe { (host().call.MPI_Comm_set_attr)(comm, keyval, value.cast_mut().cast::<c_void>()) };
+        if code != SUCCESS {
+            // SAFETY: the reference of above, which the host has not taken.
+            drop(unsafe { Arc::from_raw(value) });
+        }
+        check(code, "the host's MPI_Comm_set_attr failed")
     }
 }
 
@@ -204,11 +209,11 @@ pub fn info_value(info: MPI_Info, key: &CStr) -> Option<String> {
     if info == host().handles.info_null {
         return None;
     }
-    let mut value = [0; 256];
+    // Room for any value: MPICH calls it an error, not a truncation, where one does not fit.
+    let mut value = [0; MAX_INFO_VALUE + 1];
     let mut found = 0;
-    // SAFETY: room for `len - 1` characters and the terminator.
-    let code =
-        unsafe { (host().call.MPI_Info_get)(info, key.as_ptr(), value.len() as c_int - 1, value.as_mut_ptr(), &mut found) };
+    // SAFETY: room for the characters and the terminator.
+    let code = unsafe { (host().call.MPI_Info_get)(info, key.as_ptr(), MAX_INFO_VALUE as c_int, value.as_mut_ptr(), &mut found) };
     if code != SUCCESS || found == 0 {
         return None;
     }
@@ -299,13 +304,13 @@ pub fn abort(code: c_int) -> ! {
     std::process::abort();
 }
 
-/// Does the communicator's error handler end the job?
+/// Does the communicator's error handler end the job? Where the handle is none, `MPI_COMM_WORLD`'s counts.
 pub fn errors_are_fatal(comm: MPI_Comm) -> bool {
     let host = host();
     let mut handler = MaybeUninit::<MPI_Errhandler>::uninit();
     // SAFETY: `handler` is a valid place for the result.
     if unsafe { (host.call.MPI_Comm_get_errhandler)(comm, handler.as_mut_ptr()) } != SUCCESS {
-        return true;
+        return comm == host.handles.comm_world || errors_are_fatal(host.handles.comm_world);
     }
     // SAFETY: written by the successful call.
     let mut handler = unsafe { handler.assume_init() };

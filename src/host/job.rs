@@ -13,10 +13,11 @@ use crate::base::config;
 use crate::base::log::verbose;
 use crate::base::table::VERSION;
 use std::collections::HashMap;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What the launcher says of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +29,22 @@ struct Identity {
 }
 
 struct Published {
-    identity: Identity,
+    rank: u32,
+    /// Names of this job's ranks: this and the rank. Made once, for the user may change (`seteuid`).
+    prefix: String,
+    /// Bound for others to find.
     _socket: UnixDatagram,
+    /// What others are looked for with; open from the start, for later there may be no descriptor left.
+    looker: Mutex<Looker>,
+    /// Answers for ranks that have been asked about.
+    seen: Mutex<HashMap<u32, bool>>,
 }
 
 static PUBLISHED: OnceLock<Option<Published>> = OnceLock::new();
+
+fn published() -> Option<&'static Published> {
+    PUBLISHED.get()?.as_ref()
+}
 
 /// Makes this rank visible. Before `PMPI_Init`; later calls do nothing.
 pub fn publish() {
@@ -44,55 +56,99 @@ pub fn publish() {
             verbose(format_args!("no launcher that is known here has started this process"));
             return None;
         };
-        let address = address(&identity.job, identity.rank);
-        match address.and_then(|address| UnixDatagram::bind_addr(&address)) {
-            Ok(socket) => Some(Published { identity, _socket: socket }),
-            Err(error) => {
-                verbose(format_args!("presence cannot be published: {error}"));
-                None
-            }
-        }
+        // SAFETY: no preconditions.
+        let user = unsafe { libc::geteuid() };
+        let prefix = format!("transom/{VERSION}/{user}/{}", identity.job);
+        let bind = || -> io::Result<Published> {
+            let socket = UnixDatagram::bind_addr(&address(&prefix, identity.rank)?)?;
+            let looker = Mutex::new(Looker::new()?);
+            Ok(Published { rank: identity.rank, prefix: prefix.clone(), _socket: socket, looker, seen: Mutex::default() })
+        };
+        bind().inspect_err(|error| verbose(format_args!("presence cannot be published: {error}"))).ok()
     });
 }
 
 /// Whether ranks other than this one can be looked for at all.
 pub fn is_known() -> bool {
-    PUBLISHED.get().is_some_and(Option::is_some)
+    published().is_some()
 }
 
 /// The world rank that was published, to be compared with the host's.
 pub fn published_rank() -> Option<u32> {
-    PUBLISHED.get()?.as_ref().map(|published| published.identity.rank)
+    published().map(|published| published.rank)
 }
 
-/// Does this world rank run with Transom on this node? Asked once per rank; after `PMPI_Init`.
-pub fn is_present(rank: u32) -> bool {
-    static SEEN: Mutex<Option<HashMap<u32, bool>>> = Mutex::new(None);
-    let Some(Some(published)) = PUBLISHED.get() else { return false };
-    if rank == published.identity.rank {
-        return true;
+/// Jobs up to this size are looked at as a whole when MPI has started, before the program can close descriptors that it does not know.
+const LOOKED_AT_ONCE: u32 = 1024;
+
+/// Looks at all ranks of `MPI_COMM_WORLD`. When MPI has started.
+pub fn look_around(ranks: u32) {
+    if ranks <= LOOKED_AT_ONCE {
+        (0..ranks).for_each(|rank| {
+            is_present(rank);
+        });
     }
-    let mut seen = SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    *seen.get_or_insert_default().entry(rank).or_insert_with(|| is_bound(&published.identity.job, rank))
+}
+
+/// Does this world rank run with Transom on this node? Looked up once per rank; after `PMPI_Init`.
+pub fn is_present(rank: u32) -> bool {
+    let Some(published) = published() else { return false };
+    let mut seen = lock(&published.seen);
+    *seen.entry(rank).or_insert_with(|| published.finds(rank))
 }
 
 /// Is the process of a world rank that was present once still there?
 pub fn is_alive(rank: u32) -> bool {
-    match PUBLISHED.get() {
-        Some(Some(published)) => rank == published.identity.rank || is_bound(&published.identity.job, rank),
-        _ => false,
+    published().is_some_and(|published| published.finds(rank))
+}
+
+impl Published {
+    /// Only a refused connection means that nobody is there: a rank that could not look, and therefore went its own way, would leave the others
+    /// waiting in an exchange.
+    fn finds(&self, rank: u32) -> bool {
+        let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        rank == self.rank || !lock(&self.looker).look(&self.prefix, rank).is_err_and(refused)
     }
 }
 
-fn is_bound(job: &str, rank: u32) -> bool {
-    let look = || -> std::io::Result<()> { UnixDatagram::unbound()?.connect_addr(&address(job, rank)?) };
-    look().is_ok()
+struct Looker {
+    socket: UnixDatagram,
+    inode: u64,
 }
 
-fn address(job: &str, rank: u32) -> std::io::Result<SocketAddr> {
-    // SAFETY: no preconditions.
-    let user = unsafe { libc::geteuid() };
-    SocketAddr::from_abstract_name(format!("transom/{VERSION}/{user}/{job}/{rank}"))
+impl Looker {
+    fn new() -> io::Result<Looker> {
+        let socket = UnixDatagram::unbound()?;
+        let inode = inode(socket.as_raw_fd())?;
+        Ok(Looker { socket, inode })
+    }
+
+    /// Connects to a rank's address, which sends nothing.
+    fn look(&mut self, prefix: &str, rank: u32) -> io::Result<()> {
+        // The program may have closed the descriptor, whose number is another file's by now.
+        if inode(self.socket.as_raw_fd()).ok() != Some(self.inode) {
+            core::mem::forget(core::mem::replace(self, Looker::new()?));
+        }
+        self.socket.connect_addr(&address(prefix, rank)?)
+    }
+}
+
+fn inode(fd: RawFd) -> io::Result<u64> {
+    let mut status = core::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: room for the answer; a descriptor that is closed is refused by the kernel.
+    if unsafe { libc::fstat(fd, status.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: filled by the successful call.
+    Ok(unsafe { status.assume_init() }.st_ino)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn address(prefix: &str, rank: u32) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("{prefix}/{rank}"))
 }
 
 /// Looks a variable up; `None` where it is empty or not set.
@@ -163,26 +219,22 @@ fn parse_start_time(stat: &str) -> Option<u64> {
     stat[stat.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
 }
 
-/// A descriptor that becomes readable when the process ends; `Ok(None)` where it has ended already (or its id is another process's by now).
-pub fn watch_process(pid: u32, start: u64) -> std::io::Result<Option<OwnedFd>> {
-    use std::os::fd::FromRawFd;
+/// Has the process ended that had this id and began then? A zombie has. `false` also where that cannot be seen (no descriptor left, no
+/// `/proc`): a wait must not end because of a rank that lives. No descriptor is kept: the program may close those that it does not know.
+pub fn has_ended(pid: u32, start: u64) -> bool {
     // SAFETY: no pointers.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     if fd < 0 {
-        let error = std::io::Error::last_os_error();
-        return if error.raw_os_error() == Some(libc::ESRCH) { Ok(None) } else { Err(error) };
+        return io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
     }
     // SAFETY: a new descriptor, owned here.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
-    // Opened first, compared then: had the id changed hands before, the start time tells; it cannot change hands while this is open.
-    Ok((start_time(pid) == Some(start)).then_some(fd))
-}
-
-/// Has the watched process ended?
-pub fn has_ended(watch: &OwnedFd) -> bool {
-    let mut poll = libc::pollfd { fd: watch.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let fd = unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one element, no waiting.
-    unsafe { libc::poll(&mut poll, 1, 0) == 1 }
+    let ready = unsafe { libc::poll(&mut poll, 1, 0) } == 1 && poll.revents & libc::POLLIN != 0;
+    drop(fd);
+    // 0: the process itself could not tell.
+    ready || (start != 0 && start_time(pid).is_some_and(|now| now != start))
 }
 
 #[cfg(test)]
@@ -223,15 +275,34 @@ mod tests {
     }
 
     #[test]
-    fn a_watched_process_is_seen_to_end_and_a_reused_id_counts_as_ended() {
+    fn a_process_is_seen_to_end_and_a_reused_id_counts_as_ended() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let start = start_time(child.id()).unwrap();
-        let watch = watch_process(child.id(), start).unwrap().unwrap();
-        assert!(!has_ended(&watch));
-        assert!(watch_process(child.id(), start + 1).unwrap().is_none());
+        let (pid, start) = (child.id(), start_time(child.id()).unwrap());
+        assert!(!has_ended(pid, start));
+        assert!(has_ended(pid, start + 1));
         child.kill().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(has_ended(pid, start), "a zombie");
         child.wait().unwrap();
-        assert!(has_ended(&watch));
-        assert!(watch_process(child.id(), start).unwrap().is_none());
+        assert!(has_ended(pid, start));
+    }
+
+    #[test]
+    fn only_a_refused_connection_means_absent() {
+        let prefix = format!("transom/test/{}", std::process::id());
+        let bind = |rank| UnixDatagram::bind_addr(&address(&prefix, rank).unwrap()).unwrap();
+        let (looker, seen) = (Mutex::new(Looker::new().unwrap()), Mutex::default());
+        let own = Published { rank: 0, prefix: prefix.clone(), _socket: bind(0), looker, seen };
+        let other = bind(1);
+        assert!(own.finds(0) && own.finds(1) && !own.finds(2));
+        drop(other);
+        assert!(!own.finds(1), "gone");
+        // The program closes what it does not know, and opens a file of its own there.
+        let number = lock(&own.looker).socket.as_raw_fd();
+        let file = std::fs::File::open("/dev/null").unwrap();
+        // SAFETY: both are open; the old socket is closed in the same step.
+        unsafe { libc::dup2(file.as_raw_fd(), number) };
+        assert!(!own.finds(2));
+        assert_eq!(inode(number).unwrap(), inode(file.as_raw_fd()).unwrap(), "left alone");
     }
 }

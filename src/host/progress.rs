@@ -10,6 +10,7 @@ use super::table::host;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,9 @@ unsafe impl Send for Endless {}
 unsafe impl Sync for Endless {}
 
 static REQUEST: OnceLock<Option<Endless>> = OnceLock::new();
+/// The request is given back. A wait may still come: the host's `MPI_Finalize` runs the program's delete callbacks, and one of
+/// `MPI_COMM_SELF` is where libraries free their windows.
+static FINISHED: AtomicBool = AtomicBool::new(false);
 
 /// A call that takes less has found nothing to do (0.1 to 0.5 µs here).
 const IDLE: Duration = Duration::from_micros(1);
@@ -44,6 +48,9 @@ pub fn turn() -> bool {
 }
 
 fn turn_once() {
+    if FINISHED.load(Relaxed) {
+        return;
+    }
     let Some(Endless(request)) = REQUEST.get_or_init(start) else { return };
     let (mut flag, mut status) = (0, MaybeUninit::<MPI_Status>::uninit());
     // SAFETY: a live request, and valid places for results.
@@ -61,6 +68,7 @@ fn start() -> Option<Endless> {
 
 /// Gives the request back. In `MPI_Finalize`, before the host's own.
 pub fn finish() {
+    FINISHED.store(true, Relaxed);
     let Some(Some(Endless(request))) = REQUEST.get() else { return };
     let (mut request, mut flag, mut status) = (*request, 0, MaybeUninit::<MPI_Status>::uninit());
     // SAFETY: a live request; no thread is inside MPI but this one, so nobody asks for its status any more.

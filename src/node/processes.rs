@@ -3,8 +3,6 @@
 use crate::host::job;
 use crate::host::wait::Watch;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::os::fd::OwnedFd;
-use std::sync::Mutex;
 
 /// What a rank says of its process when a team is formed.
 #[repr(C)]
@@ -46,20 +44,11 @@ fn cores() -> [u64; 16] {
     mask
 }
 
-enum Watched {
-    /// No long wait has looked yet.
-    Unopened,
-    Open(OwnedFd),
-    /// Its death cannot be seen (no descriptors left, another PID namespace).
-    Unseen,
-}
-
 /// The processes of all ranks of a team, in rank order.
 pub struct Processes {
     identities: Vec<Identity>,
     own: u32,
     crowded: bool,
-    watched: Mutex<Vec<Watched>>,
     known_dead: AtomicU32,
 }
 
@@ -79,36 +68,16 @@ impl Processes {
         }
         let core_count: u32 = cores.iter().map(|word| word.count_ones()).sum();
         let crowded = core_count != 0 && identities.len() > core_count as usize;
-        let watched = Mutex::new(identities.iter().map(|_| Watched::Unopened).collect());
-        Processes { identities, own, crowded, watched, known_dead: AtomicU32::new(NOBODY) }
+        Processes { identities, own, crowded, known_dead: AtomicU32::new(NOBODY) }
     }
 }
 
 impl Watch for Processes {
     fn dead(&self) -> Option<u32> {
-        let mut watched = self.watched.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        for (rank, (identity, state)) in self.identities.iter().zip(watched.iter_mut()).enumerate() {
-            if rank as u32 == self.own {
-                continue;
-            }
-            if matches!(state, Watched::Unopened) {
-                *state = match job::watch_process(identity.pid as u32, identity.start) {
-                    Ok(Some(fd)) => Watched::Open(fd),
-                    Ok(None) => {
-                        self.known_dead.store(rank as u32, Relaxed);
-                        return Some(rank as u32);
-                    }
-                    Err(_) => Watched::Unseen,
-                };
-            }
-            if let Watched::Open(fd) = state
-                && job::has_ended(fd)
-            {
-                self.known_dead.store(rank as u32, Relaxed);
-                return Some(rank as u32);
-            }
-        }
-        None
+        let others = self.identities.iter().zip(0..).filter(|(_, rank)| *rank != self.own);
+        let (_, dead) = others.into_iter().find(|(identity, _)| job::has_ended(identity.pid as u32, identity.start))?;
+        self.known_dead.store(dead, Relaxed);
+        Some(dead)
     }
 
     #[inline]
