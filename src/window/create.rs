@@ -167,12 +167,14 @@ fn create_on(membership: &Arc<Membership>, team: &Team, request: &Request) -> Re
     let agreed = team
         .exchange(&failure(&made))
         .and_then(|failures| agree(failures.into_iter(), team.rank(), made.as_ref().err().copied()));
-    let (handle, base) = made?;
     if let Err(error) = agreed {
-        // SAFETY: the handle was made above and nobody has been told of it.
-        drop(unsafe { handle::remove(handle) });
+        if let Ok((handle, _)) = made {
+            // SAFETY: the handle was made above and nobody has been told of it.
+            drop(unsafe { handle::remove(handle) });
+        }
         return Err(error);
     }
+    let (handle, base) = made?;
     if team.rank() == 0 {
         TOTALS.served.fetch_add(1, Relaxed);
     }
@@ -232,9 +234,8 @@ fn place_together(team: &Team, parts: &[Part], own: &mut Own) -> Result<Places, 
     };
     let wholes = team.exchange(&Whole { failure: failure(&block), memory })?;
     agree(wholes.iter().map(|whole| whole.failure), team.rank(), block.as_ref().err().copied())?;
-    if let Some(block) = block? {
-        own.memory = Memory::Block(block);
-    }
+    // What a rank that would have done with gaps had allocated is not used.
+    own.memory = block?.map_or(Memory::None, Memory::Block);
     let mut next = wholes[0].memory.offset;
     Ok(parts
         .iter()

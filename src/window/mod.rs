@@ -161,7 +161,7 @@ impl Window {
     /// Completes this rank's operations at every target: they were stores and copies, so what is left is their way out of the store buffer.
     #[inline]
     pub fn complete_operations(&self) {
-        // x: put, flush, get y on one rank, and the mirror of it on another, must not both read old values.
+        // Put x, flush, get y on one rank; put y, flush, get x on another: not both may read old values.
         fence(SeqCst);
     }
 
@@ -202,6 +202,11 @@ pub unsafe fn free(handle: crate::host::abi::MPI_Win) -> Result<(), Error> {
     let met = window.last_barrier();
     window.tallies.fold();
     // SAFETY: as above; nothing refers to the window behind this.
-    drop(unsafe { handle::remove(handle) });
+    let window = unsafe { handle::remove(handle) };
+    if met.is_err() {
+        // The ranks that live have not met, so any of them may yet write to the window or wait at its words: none of that may become another
+        // window's.
+        core::mem::forget(window);
+    }
     met
 }
