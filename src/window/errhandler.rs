@@ -147,17 +147,23 @@ pub fn created(handle: MPI_Errhandler, function: MPI_Win_errhandler_function) {
     entries().push(Entry { handle, function, references: 1 });
 }
 
-/// `MPI_Errhandler_free` of one of ours: drops the application's reference and nulls its handle. `false` for any other handle.
+/// `MPI_Errhandler_free` of a handle that [`created`] has seen, or of a predefined one: drops the application's reference and nulls its
+/// handle. `false` for any other.
+///
+/// A predefined one that [`Handler::handle`] gave carries no reference of the host's. Open MPI counts them even there, and ends the job
+/// when too many are given back; one that stays counted too often does no harm.
 ///
 /// # Safety
 /// `handle` is a valid place.
 pub unsafe fn free(handle: *mut MPI_Errhandler) -> bool {
+    let handles = &host().handles;
     // SAFETY: valid, as the caller vouches.
-    unsafe {
-        if !drop_reference(*handle) {
-            return false;
-        }
-        *handle = host().handles.errhandler_null;
+    let freed = unsafe { *handle };
+    let predefined = [handles.errors_are_fatal, handles.errors_return, handles.errors_abort].contains(&freed);
+    if !predefined && !drop_reference(freed) {
+        return false;
     }
+    // SAFETY: as above.
+    unsafe { *handle = handles.errhandler_null };
     true
 }
