@@ -100,11 +100,14 @@ fn layout_nested(datatype: MPI_Datatype, depth: u32) -> Result<Layout, Error> {
         return Ok(Layout::contiguous(size));
     }
     let host = host();
-    if datatype == host.handles.datatype_null || is_nothing(datatype) || depth > DEEPEST {
+    if datatype == host.handles.datatype_null || is_nothing(datatype) {
         return Err(Error::text(Class::Type, "the datatype is null"));
     }
-    if let Some(found) = host.handles.pairs.iter().find(|found| found.datatype == datatype) {
-        return found.pair.map(Layout::pair).ok_or(Error::text(Class::Type, "the datatype has no layout"));
+    if depth > DEEPEST {
+        return Err(Error::not_supported("a datatype nested more than 64 deep"));
+    }
+    if let Some((_, pair)) = host.handles.pairs.iter().find(|(known, _)| *known == datatype) {
+        return Ok(Layout::pair(*pair));
     }
     let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
     // SAFETY: all are valid places for results.
@@ -143,7 +146,7 @@ fn contents(datatype: MPI_Datatype, counted: bool) -> Result<(u64, MPI_Datatype)
 /// `MPI_Type_get_contents` gives new references of derived types; predefined ones must not be freed.
 fn release(mut datatype: MPI_Datatype) {
     let host = host();
-    let predefined = contiguous_size(datatype).is_some() || host.handles.pairs.iter().any(|pair| pair.datatype == datatype);
+    let predefined = contiguous_size(datatype).is_some() || host.handles.pairs.iter().any(|(known, _)| *known == datatype);
     if predefined || is_named(datatype) {
         return;
     }

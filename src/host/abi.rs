@@ -107,15 +107,6 @@ pub fn class_number(class: Class) -> c_int {
     number as c_int
 }
 
-/// A predefined datatype with its size and, for the pair types, where the second component lies.
-#[derive(Clone, Copy)]
-pub struct Predefined {
-    /// The handle.
-    pub datatype: MPI_Datatype,
-    /// Layout.
-    pub pair: Option<Pair>,
-}
-
 /// Layout of a predefined pair type in C: a value at 0 and an `int` behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
@@ -165,7 +156,7 @@ pub struct Handles {
     /// MPI-4; equal to `errors_are_fatal` where the host has none.
     pub errors_abort: MPI_Errhandler,
     /// Pair types with padding or with two components of unlike size.
-    pub pairs: Vec<Predefined>,
+    pub pairs: Vec<(MPI_Datatype, Pair)>,
     /// Open MPI: every other predefined datatype that the host has. MPICH's carry their size in the handle.
     pub datatypes: Vec<MPI_Datatype>,
 }
@@ -174,7 +165,7 @@ pub struct Handles {
 impl Handles {
     /// The family's numbers, fixed by the MPICH ABI initiative; nothing is looked up.
     pub(super) fn find(_: impl Fn(&'static CStr) -> Option<*mut c_void>) -> Result<Handles, &'static CStr> {
-        let pair = |number: u32, pair| Predefined { datatype: MPI_Datatype(number as c_int), pair: Some(pair) };
+        let pair = |number: u32, pair| (MPI_Datatype(number as c_int), pair);
         Ok(Handles {
             comm_world: MPI_Comm(0x4400_0000),
             comm_self: MPI_Comm(0x4400_0001),
@@ -207,7 +198,7 @@ impl Handles {
     /// The addresses of the library's own objects.
     pub(super) fn find(symbol: impl Fn(&'static CStr) -> Option<*mut c_void>) -> Result<Handles, &'static CStr> {
         let need = |name: &'static CStr| symbol(name).ok_or(name);
-        let pair = |name, pair| symbol(name).map(|at| Predefined { datatype: MPI_Datatype(at.cast()), pair: Some(pair) });
+        let pair = |name, pair| symbol(name).map(|at| (MPI_Datatype(at.cast()), pair));
         let errors_are_fatal = MPI_Errhandler(need(c"ompi_mpi_errors_are_fatal")?.cast());
         Ok(Handles {
             comm_world: MPI_Comm(need(c"ompi_mpi_comm_world")?.cast()),
