@@ -159,7 +159,9 @@ impl<T: Send + Sync + 'static> Attribute<T> {
         let (mut value, mut found) = (ptr::null_mut::<c_void>(), 0);
         // SAFETY: the host writes the attribute's pointer to `value`.
         let code = unsafe { (host().call.MPI_Comm_get_attr)(comm, keyval, (&raw mut value).cast(), &mut found) };
-        check(code, "the host's MPI_Comm_get_attr failed")?;
+        if code != SUCCESS {
+            return Err(Error::text(Class::Comm, "the host does not know the communicator"));
+        }
         if found == 0 {
             return Ok(None);
         }
