@@ -85,6 +85,10 @@ fn they_are_freed_in_any_order(on: Side) {
     on.program("many_windows").ranks(2).arg("freed_in_any_order").passes();
 }
 
+fn a_free_waits_for_those_who_still_use_it(on: Side) {
+    on.program("many_windows").ranks(3).arg("freed_early_by_one_rank").passes();
+}
+
 /// Case 12, for the flavours that are served.
 fn predefined_attributes_last(on: Side) {
     on.program("attributes").ranks(3).arg("predefined").passes();
@@ -127,7 +131,7 @@ fn those_alive_at_finalize_are_cleared_away(on: Side) {
     outcome.expect(leftovers(&outcome).is_empty(), "files are left in /dev/shm");
 }
 
-/// Case 17: all ranks are killed in the middle of epochs, and a job of another user follows.
+/// Case 17: all ranks are killed in the middle of epochs, and another job follows.
 fn nothing_is_left_when_all_ranks_are_killed(on: Side) {
     let job = on.program("left_behind").ranks(2).arg("killed_in_epochs").in_own_mounts(LOOK_AFTER);
     let outcome = job.fails();
@@ -257,6 +261,7 @@ on_hosts! {
     large_ones_give_their_memory_back, bare: [openmpi] "MPICH needs too long";
     the_second_one_works_as_the_first;
     they_are_freed_in_any_order, bare: [openmpi] "MPICH 4.0.2 returns wrong bases from MPI_Win_allocate (case 51)";
+    a_free_waits_for_those_who_still_use_it;
     predefined_attributes_last, bare: [openmpi] "MPICH 4.0.2 returns wrong bases from MPI_Win_allocate (case 51)";
     all_views_of_the_base_agree;
     the_group_is_the_communicators;

@@ -1,6 +1,7 @@
 //! One start of a launcher and what came of it.
 
 use super::{Host, Side, compile, dist, processes};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Read;
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long a job may take unless it says otherwise.
 const LIMIT: Duration = Duration::from_secs(60);
+/// How much longer in the long run, where programs do ten times as many rounds.
+const FULL: u32 = 10;
 /// How long processes may outlast their launcher.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -190,6 +193,7 @@ impl Job {
 
     /// Runs the job to its end, or to its time limit.
     pub(crate) fn run(&self) -> Outcome {
+        let limit = if super::full() { self.limit * FULL } else { self.limit };
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
         // Short, since Open MPI makes socket names in it, and its own, so that killed jobs leave nothing behind.
@@ -232,7 +236,7 @@ impl Job {
             if let Some(status) = child.try_wait().expect("our own child") {
                 break status;
             }
-            if start.elapsed() >= self.limit {
+            if start.elapsed() >= limit {
                 late = Some(processes::marked(&mark).into_iter().map(processes::describe).collect::<Vec<_>>().join("\n"));
                 processes::kill_all(&mark);
                 break child.wait().expect("our own child");
@@ -319,11 +323,26 @@ fn ended(text: &str) -> String {
     if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
 }
 
+/// How much of a stream's beginning, and of its end, is kept: a broken job can write for a minute.
+const KEPT: usize = 100_000;
+
 fn reader(mut stream: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
+        let (mut head, mut tail, mut lost) = (Vec::new(), VecDeque::<u8>::new(), 0);
+        let mut buffer = vec![0; 1 << 16];
         // An error ends the text as the end of the stream does.
-        let _ = stream.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            let to_head = count.min(KEPT - head.len());
+            head.extend_from_slice(&buffer[..to_head]);
+            tail.extend(&buffer[to_head..count]);
+            let surplus = tail.len().saturating_sub(KEPT);
+            tail.drain(..surplus);
+            lost += surplus;
+        }
+        if lost > 0 {
+            head.extend_from_slice(format!("\n[{lost} bytes left out]\n").as_bytes());
+        }
+        head.extend(tail);
+        String::from_utf8_lossy(&head).into_owned()
     })
 }

@@ -195,6 +195,32 @@ static void freed_in_any_order(void) {
     }
 }
 
+/* A rank that is done frees the window while others still use its memory: the free waits for them. */
+static void freed_early_by_one_rank(void) {
+    for (int flavour = 0; flavour < FLAVOURS; flavour++)
+        for (int first = 0; first < ranks; first++) {
+            struct window window = make(flavour, 4096);
+            window.memory[0] = 1000 + rank;
+            barrier();
+            if (rank != first) {
+                int value = 5 + rank, back = 0, kept = 0;
+                sleep_ms(100);
+                for (int i = 0; i < 100; i++) {
+                    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, first, 0, window.handle));
+                    OK(MPI_Put(&value, 1, MPI_INT, first, 10 + rank, 1, MPI_INT, window.handle));
+                    OK(MPI_Win_flush(first, window.handle));
+                    OK(MPI_Get(&back, 1, MPI_INT, first, 10 + rank, 1, MPI_INT, window.handle));
+                    OK(MPI_Get(&kept, 1, MPI_INT, first, 0, 1, MPI_INT, window.handle));
+                    OK(MPI_Win_unlock(first, window.handle));
+                    CHECK(back == value && kept == 1000 + first, "%d and %d", back, kept);
+                }
+            }
+            double began = seconds();
+            end(&window, flavour);
+            CHECK(rank != first || seconds() - began > 0.05, "the free did not wait for the others");
+        }
+}
+
 /* Three flavours are alive when MPI ends. */
 static void left_at_finalize(void) {
     struct window windows[FLAVOURS];
@@ -205,4 +231,5 @@ static void left_at_finalize(void) {
 }
 
 MAIN(SCENARIO(ten_thousand), SCENARIO(a_thousand), SCENARIO(rounds_allocated), SCENARIO(rounds_shared), SCENARIO(rounds_created), SCENARIO(rounds_large),
-     SCENARIO(one_after_another), SCENARIO(freed_in_any_order), SCENARIO(left_at_finalize))
+     SCENARIO(one_after_another), SCENARIO(freed_in_any_order),
+     SCENARIO(freed_early_by_one_rank), SCENARIO(left_at_finalize))

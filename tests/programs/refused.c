@@ -93,6 +93,29 @@ static void out_of_range_beyond_arithmetic(void) {
     end_window();
 }
 
+/* The large-count forms check as the others do, also where a count does not fit in an int. */
+static void large_counts(void) {
+    typedef int put_c(const void *, MPI_Count, MPI_Datatype, int, MPI_Aint, MPI_Count, MPI_Datatype, MPI_Win);
+    typedef int get_c(void *, MPI_Count, MPI_Datatype, int, MPI_Aint, MPI_Count, MPI_Datatype, MPI_Win);
+    put_c *put = (put_c *)function("MPI_Put_c");
+    get_c *get = (get_c *)function("MPI_Get_c");
+    CHECK(put != NULL && get != NULL, "the large-count forms are missing");
+    make_window();
+    fill();
+    int target = (rank + 1) % ranks;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, window));
+    const MPI_Count counts[] = {CELLS + 1, INT32_MAX, (MPI_Count)INT32_MAX + 1, (MPI_Count)1 << 32, ((MPI_Count)1 << 32) + 1, (MPI_Count)1 << 60};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        FAILS(MPI_ERR_RMA_RANGE, put(buffer, counts[i], MPI_INT, target, 0, counts[i], MPI_INT, window));
+        FAILS(MPI_ERR_RMA_RANGE, get(buffer, counts[i], MPI_INT, target, 0, counts[i], MPI_INT, window));
+    }
+    FAILS(MPI_ERR_COUNT, put(buffer, -1, MPI_INT, target, 0, -1, MPI_INT, window));
+    FAILS(MPI_ERR_COUNT, get(buffer, INT64_MIN, MPI_INT, target, 0, 1, MPI_INT, window));
+    CHECK(memcmp(buffer, untouched, sizeof buffer) == 0, "a refused operation changed the origin's buffer");
+    OK(MPI_Win_unlock(target, window));
+    end_window();
+}
+
 /* A negative displacement is as wrong as one too large; hosts differ in the class. */
 static void negative_displacement(void) {
     make_window();
@@ -322,6 +345,18 @@ static void not_supported_yet(void) {
     REFUSED(MPI_Win_complete(window));
     REFUSED(MPI_Win_wait(window));
     REFUSED(MPI_Win_test(window, &flag));
+    char name[MPI_MAX_OBJECT_NAME] = "untouched";
+    int length, keyval;
+    MPI_Info info = MPI_INFO_NULL;
+    OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL));
+    REFUSED(MPI_Win_set_attr(window, keyval, name));
+    REFUSED(MPI_Win_delete_attr(window, keyval));
+    REFUSED(MPI_Win_set_name(window, "a name"));
+    REFUSED(MPI_Win_get_name(window, name, &length));
+    REFUSED(MPI_Win_get_info(window, &info));
+    REFUSED(MPI_Win_set_info(window, MPI_INFO_NULL));
+    CHECK(strcmp(name, "untouched") == 0 && info == MPI_INFO_NULL, "a refused call changed its result");
+    OK(MPI_Win_free_keyval(&keyval));
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window));
     REFUSED(MPI_Accumulate(buffer, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window));
     REFUSED(MPI_Get_accumulate(buffer, 1, MPI_INT, result, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window));
@@ -356,7 +391,7 @@ static void default_is_fatal(void) {
     barrier();
 }
 
-MAIN(SCENARIO(out_of_range), SCENARIO(out_of_range_beyond_arithmetic), SCENARIO(negative_displacement), SCENARIO(range_of_the_target),
+MAIN(SCENARIO(out_of_range), SCENARIO(out_of_range_beyond_arithmetic), SCENARIO(large_counts), SCENARIO(negative_displacement), SCENARIO(range_of_the_target),
      SCENARIO(the_message_says_what_is_wrong), SCENARIO(messages_do_not_mix), SCENARIO(wrong_rank), SCENARIO(wrong_count), SCENARIO(wrong_type),
      SCENARIO(different_amounts), SCENARIO(null_window), SCENARIO(freed_window), SCENARIO(without_an_epoch), SCENARIO(not_supported_yet),
      SCENARIO(default_is_fatal))
