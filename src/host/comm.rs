@@ -8,6 +8,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
+use std::panic::catch_unwind;
 use std::sync::{Arc, OnceLock};
 
 fn check(code: c_int, what: &'static str) -> Result<(), Error> {
@@ -19,6 +20,9 @@ fn check(code: c_int, what: &'static str) -> Result<(), Error> {
 /// # Safety
 /// Every byte pattern is a value, there is no padding, and there are no pointers.
 pub unsafe trait Plain: Copy + 'static {}
+
+// SAFETY: every byte pattern is a number.
+unsafe impl Plain for u64 {}
 
 /// The calling rank in the communicator.
 pub fn rank(comm: MPI_Comm) -> Result<u32, Error> {
@@ -47,7 +51,7 @@ pub fn is_inter(comm: MPI_Comm) -> Result<bool, Error> {
 /// Every rank's `mine`, in rank order. Collective.
 pub fn allgather<T: Plain>(comm: MPI_Comm, mine: &T) -> Result<Vec<T>, Error> {
     let ranks = size(comm)? as usize;
-    let mut all = Vec::<MaybeUninit<T>>::with_capacity(ranks);
+    let mut all = Vec::<T>::with_capacity(ranks);
     let bytes = size_of::<T>() as c_int;
     let byte = host().handles.byte;
     // SAFETY: `mine` has `bytes` bytes and `all` room for as many from each rank.
@@ -56,10 +60,8 @@ pub fn allgather<T: Plain>(comm: MPI_Comm, mine: &T) -> Result<Vec<T>, Error> {
     };
     check(code, "the host's MPI_Allgather failed")?;
     // SAFETY: the gather has filled every element, and any bytes make a `T` (`Plain`).
-    Ok(unsafe {
-        all.set_len(ranks);
-        core::mem::transmute::<Vec<MaybeUninit<T>>, Vec<T>>(all)
-    })
+    unsafe { all.set_len(ranks) };
+    Ok(all)
 }
 
 /// A group of the host, freed with its owner.
@@ -201,8 +203,9 @@ unsafe extern "C-unwind" fn copy_nothing(
 }
 
 unsafe extern "C-unwind" fn delete<T>(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    // The host's frames are above: what a value's end may do by mistake must not unwind into them.
     // SAFETY: the reference that `set` gave away.
-    drop(unsafe { Arc::from_raw(value.cast::<T>().cast_const()) });
+    let _ = catch_unwind(|| drop(unsafe { Arc::from_raw(value.cast::<T>().cast_const()) }));
     SUCCESS
 }
 
@@ -249,23 +252,24 @@ pub fn reduce_to_first(values: &[u64], mask: u64, mut idle: impl FnMut() -> bool
 
 /// A nonblocking reduction under way. Its buffers are leaked where it does not end: the host may still read and write them.
 struct Reduction {
-    from: &'static [u64],
+    from: *mut [u64],
     to: *mut [u64],
     request: MPI_Request,
 }
 
 impl Reduction {
     fn start(values: &[u64], op: MPI_Op) -> Option<Reduction> {
-        let from: &'static [u64] = Vec::leak(values.to_vec());
-        let to: *mut [u64] = Vec::leak(vec![0; values.len()]);
+        let count = values.len();
+        let from = Box::into_raw(Box::<[u64]>::from(values));
+        let to = Box::into_raw(vec![0_u64; count].into_boxed_slice());
         let mut request = MaybeUninit::uninit();
         let Host { call, handles, .. } = host();
         // SAFETY: both buffers have as many elements as are named, and live as long as the request.
         let code = unsafe {
             (call.MPI_Ireduce)(
-                from.as_ptr().cast(),
+                from.cast(),
                 to.cast(),
-                from.len() as c_int,
+                count as c_int,
                 handles.uint64,
                 op,
                 0,
@@ -286,9 +290,9 @@ impl Reduction {
                 return None;
             }
             if flag != 0 {
-                // SAFETY: leaked by `start`, and the host is done with both.
+                // SAFETY: boxes given away by `start`, and the host is done with both.
                 return Some(unsafe {
-                    drop(Box::from_raw(ptr::from_ref(self.from).cast_mut()));
+                    drop(Box::from_raw(self.from));
                     Box::from_raw(self.to).into_vec()
                 });
             }

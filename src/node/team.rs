@@ -123,8 +123,6 @@ struct Hello {
 
 // SAFETY: integers, arrays of integers and a `Location`, which is plain itself; all fields are multiples of eight bytes.
 unsafe impl Plain for Hello {}
-// SAFETY: a `u64`.
-unsafe impl Plain for u64 {}
 
 static ATTRIBUTE: Attribute<Membership> = Attribute::new();
 
