@@ -170,7 +170,11 @@ fn create_on(membership: &Arc<Membership>, team: &Team, request: &Request) -> Re
     if let Err(error) = agreed {
         if let Ok((handle, _)) = made {
             // SAFETY: the handle was made above and nobody has been told of it.
-            drop(unsafe { handle::remove(handle) });
+            let window = unsafe { handle::remove(handle) };
+            if matches!(error.what, What::Died { .. }) {
+                // Not agreed upon: another rank may have heard of no death, and use its window, of which this is a part.
+                core::mem::forget(window);
+            }
         }
         return Err(error);
     }

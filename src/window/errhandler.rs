@@ -147,6 +147,17 @@ pub fn created(handle: MPI_Errhandler, function: MPI_Win_errhandler_function) {
     entries().push(Entry { handle, function, references: 1 });
 }
 
+/// The host has given the application one more reference of this handle, from a window of its own. Where the handle is one that [`created`]
+/// has seen it is counted here instead, or the free of it would be taken for the free of the first.
+pub fn given(mut handle: MPI_Errhandler) {
+    if add_reference(handle).is_some()
+        && let Some(free) = host().entry.MPI_Errhandler_free
+    {
+        // SAFETY: the host's reference, for which one of ours stands now.
+        unsafe { free(&mut handle) };
+    }
+}
+
 /// `MPI_Errhandler_free` of a handle that [`created`] has seen, or of a predefined one: drops the application's reference and nulls its
 /// handle. `false` for any other.
 ///

@@ -172,7 +172,8 @@ impl Window {
 
     /// Replaces the error handler.
     pub fn set_handler(&self, handler: Handler) {
-        *self.handler.lock().unwrap_or_else(PoisonError::into_inner) = handler;
+        // The end of the one before may call the host: not under the lock.
+        let _before = core::mem::replace(&mut *self.handler.lock().unwrap_or_else(PoisonError::into_inner), handler);
     }
 
     /// Base address, size and displacement unit for `MPI_Win_shared_query`. `None` asks for the first rank with memory.

@@ -30,7 +30,14 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_errhandler(win: MPI_Win, errh
         unsafe { *errhandler = window.handler().handle() };
         Ok(())
     };
-    serve!(MPI_Win_get_errhandler, win, |window| deliver(window), forward!(MPI_Win_get_errhandler(win, errhandler)))
+    serve!(MPI_Win_get_errhandler, win, |window| deliver(window), {
+        let code = forward!(MPI_Win_get_errhandler(win, errhandler));
+        if code == SUCCESS {
+            // SAFETY: written by the successful call.
+            errhandler::given(unsafe { *errhandler });
+        }
+        code
+    })
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) -> c_int {
