@@ -115,6 +115,12 @@ static void got_back(void) {
     OK(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
     OK(MPI_Win_get_errhandler(window, &found));
     CHECK(found == MPI_ERRORS_RETURN, "MPI_ERRORS_RETURN does not come back");
+    /* Open MPI counts predefined handlers too, and ends the job when more are given back than were got. */
+    for (int round = 0; round < 20; round++) {
+        OK(MPI_Errhandler_free(&found));
+        OK(MPI_Win_get_errhandler(window, &found));
+    }
+    OK(MPI_Errhandler_free(&found));
     OK(MPI_Win_create_errhandler(first, &handler));
     OK(MPI_Win_set_errhandler(window, handler));
     for (int round = 0; round < 1000; round++) {
