@@ -198,9 +198,11 @@ impl Snapshot {
             return false;
         }
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // The system call itself: where UCX is loaded (Debian's MPICH) it has put a function of four arguments in place of mremap(3), which loses
+        // the fifth, the target.
         // SAFETY: moves a mapping that is this snapshot's own over memory that was mapped for it just now.
-        let moved = unsafe { libc::mremap(self.copy as *mut _, self.size, self.size, flags, self.target as *mut libc::c_void) };
-        if moved == libc::MAP_FAILED {
+        let moved = unsafe { libc::syscall(libc::SYS_mremap, self.copy, self.size, self.size, flags, self.target) };
+        if moved as usize != self.target {
             // Too many mappings, say. mremap may have removed the target before it failed.
             if anonymous(self.target as *mut _, self.size, libc::MAP_FIXED).is_none() {
                 return false;
