@@ -108,6 +108,11 @@ impl Job {
         self
     }
 
+    /// What the ranks of the last part write to stderr goes to the reports: launchers lose some of it when a job aborts.
+    pub(crate) fn stderr_reported(self) -> Job {
+        self.through(&["sh", "-c", r#"exec "$@" 2>>"$TMPDIR/report-0""#, "sh"])
+    }
+
     /// The ranks of the last part run without Transom.
     pub(crate) fn without_transom(mut self) -> Job {
         self.last().transom = false;
