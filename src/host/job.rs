@@ -4,7 +4,8 @@
 //! before the first one, and nobody may wait on a timer for it: a legal rank may come minutes late. Therefore each rank publishes its presence
 //! *before* `PMPI_Init`, whose start-up orders it before anything that follows on any rank: it binds an abstract Unix datagram address that
 //! names protocol version, user, job and rank. Another rank looks by connecting a datagram socket, which sends nothing and
-//! succeeds exactly if the address is bound. The kernel drops the address with the process; nothing is left behind.
+//! succeeds exactly if the address is bound. The kernel drops the address with the process (a forked child
+//! closes its copy); nothing is left behind.
 //!
 //! Abstract addresses belong to a network namespace, hence to one node: a rank of another node looks absent. That relation
 //! ("sees each other") is an equivalence, so all ranks of a communicator find alike whether somebody is missing.
@@ -62,8 +63,10 @@ pub fn publish() {
         let bind = || -> io::Result<Published> {
             let socket = UnixDatagram::bind_addr(&address(&prefix, identity.rank)?)?;
             let looker = Mutex::new(Looker::new()?);
+            forks::tell(&socket)?;
             Ok(Published { rank: identity.rank, prefix: prefix.clone(), _socket: socket, looker, seen: Mutex::default() })
         };
+        forks::watch();
         bind().inspect_err(|error| verbose(format_args!("presence cannot be published: {error}"))).ok()
     });
 }
@@ -108,6 +111,35 @@ impl Published {
     fn finds(&self, rank: u32) -> bool {
         let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
         rank == self.rank || !lock(&self.looker).look(&self.prefix, rank).is_err_and(refused)
+    }
+}
+
+/// A forked child must not keep its parent's address bound: the parent would look alive after its death.
+mod forks {
+    use super::*;
+    use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+
+    static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
+    static INODE: AtomicU64 = AtomicU64::new(0);
+
+    pub(super) fn tell(socket: &UnixDatagram) -> io::Result<()> {
+        INODE.store(inode(socket.as_raw_fd())?, Relaxed);
+        DESCRIPTOR.store(socket.as_raw_fd(), Relaxed);
+        Ok(())
+    }
+
+    pub(super) fn watch() {
+        // SAFETY: the handler does nothing but what is allowed in the child of a process with threads.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    }
+
+    unsafe extern "C" fn in_child() {
+        let descriptor = DESCRIPTOR.load(Relaxed);
+        // Not if the program has closed it and has a file of its own there.
+        if descriptor >= 0 && inode(descriptor).is_ok_and(|found| found == INODE.load(Relaxed)) {
+            // SAFETY: the child's copy of our own socket, which nothing in the child uses.
+            unsafe { libc::close(descriptor) };
+        }
     }
 }
 

@@ -28,23 +28,31 @@ static FINISHED: AtomicBool = AtomicBool::new(false);
 
 /// A call that takes less has found nothing to do (0.1 to 0.5 µs here).
 const IDLE: Duration = Duration::from_micros(1);
+/// A call that takes more has not moved a piece of a message all the time.
+const PREEMPTED: Duration = Duration::from_micros(200);
 /// Calls in a row, at most.
 const CALLS: u32 = 64;
 
-/// Turns progress, again and again as long as that moves something, and says whether it did. A large message goes in hundreds of pieces, a few
-/// of them a call, and with a sleep between any two calls it would take seconds. Whether a piece was moved shows in the time that the call
-/// took; bounded, for a host whose calls always take long.
-pub fn turn() -> bool {
+/// Turns progress until `done` says that it need not go on, or there is nothing to move; says whether something was moved. A large message
+/// goes in hundreds of pieces, a few of them a call, and with a sleep between any two calls it would take seconds. Whether a piece was moved
+/// shows in the time that the call took. A much longer time says only that another process had the core: Open MPI yields it in every idle
+/// call where ranks outnumber cores.
+pub fn turn(mut done: impl FnMut() -> bool) -> bool {
+    let mut moved = false;
     let mut before = Instant::now();
-    for round in 0..CALLS {
+    for _ in 0..CALLS {
         turn_once();
         let after = Instant::now();
-        if after - before < IDLE {
-            return round > 0;
+        if !(IDLE..PREEMPTED).contains(&(after - before)) {
+            break;
+        }
+        moved = true;
+        if done() {
+            break;
         }
         before = after;
     }
-    true
+    moved
 }
 
 fn turn_once() {

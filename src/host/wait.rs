@@ -5,7 +5,7 @@
 
 use super::progress;
 use crate::base::error::{Class, Error, What};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Those whose death ends a wait.
@@ -25,6 +25,14 @@ const SPINS_CROWDED: u32 = 20;
 const SLEEP_FIRST: Duration = Duration::from_micros(50);
 const SLEEP_LONGEST: Duration = Duration::from_millis(1);
 const LOOK_FOR_DEATH: Duration = Duration::from_millis(100);
+
+/// Whether a death was seen by any wait of this process.
+static DEATH_SEEN: AtomicBool = AtomicBool::new(false);
+
+/// Has any wait of this process found a rank dead? Then nothing collective can be hoped for.
+pub fn death_seen() -> bool {
+    DEATH_SEEN.load(Relaxed)
+}
 
 /// The state of one wait.
 pub struct Waiter<'a> {
@@ -51,7 +59,7 @@ impl<'a> Waiter<'a> {
         if let Some(rank) = self.watch.known_dead() {
             return Err(died(rank));
         }
-        if progress::turn() {
+        if progress::turn(|| word.load(Relaxed) != seen) {
             self.sleep = SLEEP_FIRST;
         }
         if word.load(Relaxed) == seen {
@@ -62,6 +70,7 @@ impl<'a> Waiter<'a> {
         if now - *self.last_look.get_or_insert(now) >= LOOK_FOR_DEATH {
             self.last_look = Some(now);
             if let Some(rank) = self.watch.dead() {
+                DEATH_SEEN.store(true, Relaxed);
                 return Err(died(rank));
             }
         }

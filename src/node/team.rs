@@ -1,7 +1,7 @@
 //! A team: the ranks of one communicator, all on this node, that have proved to share memory. Formed once per communicator, kept as an
 //! attribute of it; windows are then created by exchanges in shared memory, without the host.
 
-use super::memory::{self, Block, Location, Mapping, MemoryError, SegmentName};
+use super::memory::{self, Block, Location, Mapping, SegmentName};
 use super::processes::{Identity, Processes};
 use super::words::{BarrierMember, BarrierWords, Wait};
 use crate::base::error::{Class, Error, What};
@@ -117,7 +117,7 @@ struct Hello {
     identity: Identity,
     /// Rank 0: where the board lies; meaningless if `failed`.
     board: Location,
-    /// The rank has no memory for its part.
+    /// 0, or the class + 1 of the error for which the rank has no board.
     failed: u64,
 }
 
@@ -155,14 +155,15 @@ fn form(comm: MPI_Comm) -> Result<Membership, Error> {
         Ok(Some(block)) => block.location(),
         _ => NOWHERE,
     };
+    let failed = board_block.as_ref().err().map_or(0, |error| error.class as u64 + 1);
     let build = [u64::from(table::VERSION), FINGERPRINT];
-    let hello = Hello { build, identity: Identity::own(), board, failed: u64::from(board_block.is_err()) };
+    let hello = Hello { build, identity: Identity::own(), board, failed };
     let all = comm::allgather(comm, &hello)?;
     if let Err(error) = board_block {
         return Err(error);
     }
     if all[0].failed != 0 {
-        return Err(Error::text(Class::NoMem, "rank 0 has no memory for the communicator's shared block"));
+        return Err(Error { class: Class::from_byte((all[0].failed - 1) as u8), what: What::Elsewhere { rank: 0 } });
     }
     if all.iter().any(|other| other.build != build) {
         return Ok(Membership::Declined(Decline::Version));
@@ -224,19 +225,6 @@ fn board_bytes(size: u32) -> usize {
 
 /// A location that nobody looks at.
 pub const NOWHERE: Location = Location { segment: SegmentName { pid: 0, fd: -1, size: 0, token: [0; 16] }, offset: 0 };
-
-impl From<MemoryError> for Error {
-    fn from(error: MemoryError) -> Error {
-        match error {
-            MemoryError::NoMemory { bytes, errno, .. } => Error { class: Class::NoMem, what: What::Memory { bytes, errno } },
-            MemoryError::Alignment { .. } => Error::text(Class::Arg, "the alignment is no power of two or too large"),
-            MemoryError::System { .. } => Error::text(Class::Other, "a system call for shared memory failed"),
-            MemoryError::Unreachable { .. } => Error::text(Class::Other, "a peer's memory cannot be mapped"),
-            MemoryError::NotShared { .. } => Error::text(Class::Other, "a peer's memory is not what the peer named"),
-            _ => Error::text(Class::Other, "shared memory was asked for inside such a request"),
-        }
-    }
-}
 
 impl Team {
     /// The calling rank.

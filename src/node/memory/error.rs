@@ -1,5 +1,6 @@
 //! What can go wrong with shared memory.
 
+use crate::base::error::{Class, Error, What};
 use std::fmt;
 use std::io;
 
@@ -62,6 +63,19 @@ impl MemoryError {
                 Self::NoMemory { bytes, what: call, errno }
             }
             _ => Self::System { call, errno },
+        }
+    }
+}
+
+impl From<MemoryError> for Error {
+    fn from(error: MemoryError) -> Error {
+        match error {
+            MemoryError::NoMemory { bytes, errno, .. } => Error { class: Class::NoMem, what: What::Memory { bytes, errno } },
+            MemoryError::Alignment { .. } => Error::text(Class::Arg, "the alignment is no power of two or too large"),
+            MemoryError::System { .. } => Error::text(Class::Other, "a system call for shared memory failed"),
+            MemoryError::Unreachable { .. } => Error::text(Class::Other, "a peer's memory cannot be mapped"),
+            MemoryError::NotShared { .. } => Error::text(Class::Other, "a peer's memory is not what the peer named"),
+            MemoryError::Reentered => Error::text(Class::Other, "shared memory was asked for inside such a request"),
         }
     }
 }

@@ -12,7 +12,7 @@ use transom::host::abi::{MPI_Aint, MPI_Comm, MPI_Fint, MPI_Group, MPI_Info, MPI_
 use transom::host::comm;
 use transom::host::table::host;
 use transom::window::create::{Outcome, Request, create};
-use transom::window::{Flavor, free, handle};
+use transom::window::{Flavor, Window, free, handle};
 
 /// Makes a window, or lets `host` make it where all ranks decline. `deliver` hands the base to the application.
 fn make(
@@ -25,6 +25,9 @@ fn make(
     if request.comm == transom::host::table::host().handles.comm_null {
         // The host reports what it makes of it.
         return host();
+    }
+    if config::get().disable {
+        return decline(call, request.comm, Decline::Disabled, host);
     }
     if !life::is_initialized() {
         return decline(call, request.comm, Decline::Session, host);
@@ -189,6 +192,24 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_free(win: *mut MPI_Win) -> c_int 
     }
 }
 
+/// Answers a query; the two forms differ in the type of the displacement unit.
+fn answer(
+    window: &Window,
+    rank: c_int,
+    size: *mut MPI_Aint,
+    deliver_unit: impl FnOnce(u64),
+    baseptr: *mut c_void,
+) -> Result<(), Error> {
+    let (base, bytes, unit) = window.shared_query((rank != PROC_NULL).then_some(rank))?;
+    // SAFETY: valid places, as MPI demands of the application.
+    unsafe {
+        *size = bytes as MPI_Aint;
+        *baseptr.cast::<*mut c_void>() = base;
+    }
+    deliver_unit(unit);
+    Ok(())
+}
+
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_shared_query(
     win: MPI_Win,
     rank: c_int,
@@ -196,17 +217,9 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_shared_query(
     disp_unit: *mut c_int,
     baseptr: *mut c_void,
 ) -> c_int {
-    let deliver = |window: &transom::window::Window| {
-        let (base, bytes, unit) = window.shared_query((rank != PROC_NULL).then_some(rank))?;
-        // SAFETY: valid places, as MPI demands of the application.
-        unsafe {
-            *size = bytes as MPI_Aint;
-            *disp_unit = c_int::try_from(unit).unwrap_or(c_int::MAX);
-            *baseptr.cast::<*mut c_void>() = base;
-        }
-        Ok(())
-    };
-    serve!(MPI_Win_shared_query, win, |window| deliver(window), {
+    // SAFETY: a valid place, as MPI demands of the application.
+    let deliver_unit = |unit| unsafe { *disp_unit = c_int::try_from(unit).unwrap_or(c_int::MAX) };
+    serve!(MPI_Win_shared_query, win, |window| answer(window, rank, size, deliver_unit, baseptr), {
         forward!(MPI_Win_shared_query(win, rank, size, disp_unit, baseptr))
     })
 }
@@ -218,30 +231,23 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_shared_query_c(
     disp_unit: *mut MPI_Aint,
     baseptr: *mut c_void,
 ) -> c_int {
-    let deliver = |window: &transom::window::Window| {
-        let (base, bytes, unit) = window.shared_query((rank != PROC_NULL).then_some(rank))?;
-        // SAFETY: valid places, as MPI demands of the application.
-        unsafe {
-            *size = bytes as MPI_Aint;
-            *disp_unit = unit as MPI_Aint;
-            *baseptr.cast::<*mut c_void>() = base;
-        }
-        Ok(())
-    };
-    serve!(MPI_Win_shared_query_c, win, |window| deliver(window), {
+    // SAFETY: a valid place, as MPI demands of the application.
+    let deliver_unit = |unit| unsafe { *disp_unit = unit as MPI_Aint };
+    serve!(MPI_Win_shared_query_c, win, |window| answer(window, rank, size, deliver_unit, baseptr), {
         if host().entry.MPI_Win_shared_query_c.is_some() {
             return forward!(MPI_Win_shared_query_c(win, rank, size, disp_unit, baseptr));
         }
         let mut unit = 0;
         let code = forward!(MPI_Win_shared_query(win, rank, size, &mut unit, baseptr));
-        // SAFETY: as above.
-        unsafe { *disp_unit = unit as MPI_Aint };
+        if code == SUCCESS {
+            deliver_unit(unit as u64);
+        }
         code
     })
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_group(win: MPI_Win, group: *mut MPI_Group) -> c_int {
-    let deliver = |window: &transom::window::Window| {
+    let deliver = |window: &Window| {
         let copy = window.team().group().duplicate()?;
         // SAFETY: a valid place, as MPI demands of the application.
         unsafe { *group = copy };

@@ -13,7 +13,7 @@ use transom::base::{config, functions, threads};
 use transom::datatype;
 use transom::host::abi::{self, SUCCESS};
 use transom::host::table::host;
-use transom::host::{comm, job, progress};
+use transom::host::{comm, job, progress, wait};
 use transom::window::handle;
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
@@ -63,12 +63,9 @@ fn after_init(code: c_int) {
             threads::set_concurrent();
         }
         let world = host().handles.comm_world;
-        verbose(format_args!(
-            "rank {} of {}: {} functions intercepted",
-            comm::rank(world)?,
-            comm::size(world)?,
-            functions::COUNT
-        ));
+        let (rank, size) = (comm::rank(world)?, comm::size(world)?);
+        job::look_around(size);
+        verbose(format_args!("rank {rank} of {size}: {} functions intercepted", functions::COUNT));
         Ok(())
     });
 }
@@ -112,7 +109,7 @@ fn summarise() {
     let reasons = TOTALS.reasons.load(Relaxed);
     let world = host().handles.comm_world;
     let (Ok(rank), Ok(size)) = (comm::rank(world), comm::size(world)) else { return };
-    if size > 1 && (0..size).all(job::is_present) {
+    if size > 1 && !wait::death_seen() && (0..size).all(job::is_present) {
         let mut patience = Patience::new(size);
         // Only rank 0 gets the sums; where a rank has died, each of the others speaks for itself.
         match comm::reduce_to_first(&totals, reasons, || patience.idle()) {
