@@ -29,6 +29,7 @@ static void check_marks(const long *cells, int owner, int round) {
 }
 
 static void on_alloc_mem(void) {
+    CHECK(ranks <= 10, "the marks of %d ranks would run into each other", ranks);
     long *memory;
     MPI_Win whole, middle;
     OK(MPI_Alloc_mem(CELLS * sizeof *memory, MPI_INFO_NULL, &memory));
