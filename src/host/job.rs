@@ -337,4 +337,35 @@ mod tests {
         assert!(!own.finds(2));
         assert_eq!(inode(number).unwrap(), inode(file.as_raw_fd()).unwrap(), "left alone");
     }
+
+    #[test]
+    fn a_forked_child_does_not_keep_its_parent_present() {
+        let prefix = format!("transom/test/fork/{}", std::process::id());
+        let bound = UnixDatagram::bind_addr(&address(&prefix, 0).unwrap()).unwrap();
+        forks::watch();
+        forks::tell(&bound).unwrap();
+        // SAFETY: the child does nothing but wait to be killed.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            loop {
+                // SAFETY: no preconditions.
+                unsafe { libc::pause() };
+            }
+        }
+        assert!(child > 0);
+        let mut looker = Looker::new().unwrap();
+        assert!(looker.look(&prefix, 0).is_ok());
+        drop(bound);
+        // The child's handler may still be about to run.
+        let gone = (0..100).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            looker.look(&prefix, 0).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+        });
+        // SAFETY: our own child.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, core::ptr::null_mut(), 0);
+        }
+        assert!(gone, "the child holds the address");
+    }
 }
