@@ -161,7 +161,7 @@ fn create_on(membership: &Arc<Membership>, team: &Team, request: &Request) -> Re
     let mut own = own?;
     // Parts touch unless every rank has asked for the opposite: a rank that did not would rely on it.
     let touching = request.flavor == Flavor::Shared && !parts.iter().all(|part| part.scattered != 0);
-    let places = if touching { place_together(team, &parts, &mut own)? } else { place_apart(&parts) };
+    let places = if touching { place_together(team, &parts, &mut own, request.info)? } else { place_apart(&parts) };
 
     let made = build(membership, team, request, &parts, &places, own);
     let agreed = team
@@ -220,12 +220,12 @@ fn place_apart(parts: &[Part]) -> Places {
 }
 
 /// One block of rank 0 for all, each rank's part behind that of the rank before it (MPI-4.1, section 12.2.3).
-fn place_together(team: &Team, parts: &[Part], own: &mut Own) -> Result<Places, Error> {
+fn place_together(team: &Team, parts: &[Part], own: &mut Own, info: MPI_Info) -> Result<Places, Error> {
     let total = parts.iter().try_fold(0_u64, |total, part| total.checked_add(part.size));
     let block = match total {
         Some(total) if total <= i64::MAX as u64 => {
             if team.rank() == 0 {
-                memory::allocate(total as usize, page_size()).map(Some).map_err(Error::from)
+                memory::allocate(total as usize, hints::alignment(info)).map(Some).map_err(Error::from)
             } else {
                 Ok(None)
             }
@@ -249,11 +249,6 @@ fn place_together(team: &Team, parts: &[Part], own: &mut Own) -> Result<Places, 
             Some(place)
         })
         .collect())
-}
-
-fn page_size() -> usize {
-    // SAFETY: no preconditions.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
 type Mapped = (Box<[Peer]>, Vec<Arc<Mapping>>);
