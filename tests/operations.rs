@@ -88,6 +88,10 @@ fn wrong_counts_and_types(on: Side) {
     on.program("refused").ranks(2).arg("wrong_type").passes();
 }
 
+fn null_buffers_with_bytes_to_move(on: Side) {
+    on.program("refused").ranks(2).arg("null_buffer").passes();
+}
+
 fn different_amounts_on_both_sides(on: Side) {
     on.program("refused").ranks(2).arg("different_amounts").passes();
 }
@@ -157,6 +161,7 @@ on_hosts! {
     range_errors_name_rank_displacement_and_size, bare: [openmpi] "MPICH 4.0.2 checks no range";
     wrong_ranks, bare: [mpich] "Open MPI 4.1.4 dies of a flush";
     wrong_counts_and_types;
+    null_buffers_with_bytes_to_move, bare: [] "hosts die of them";
     different_amounts_on_both_sides, bare: [] "hosts do not check them";
     null_windows;
     windows_that_were_freed, bare: [] "hosts do not know them";

@@ -142,5 +142,5 @@ static void sizes_differ(void) {
     OK(MPI_Free_mem(memory));
 }
 
-MAIN(SCENARIO(on_alloc_mem), SCENARIO(on_memory_given_out_again), SCENARIO(on_own_window), SCENARIO(on_peers_part), SCENARIO(empty_on_all_but_one),
-     SCENARIO(sizes_differ))
+MAIN(SCENARIO(on_alloc_mem), SCENARIO(on_memory_given_out_again), SCENARIO(on_own_window), SCENARIO(on_peers_part),
+     SCENARIO(empty_on_all_but_one), SCENARIO(sizes_differ))

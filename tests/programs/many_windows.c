@@ -230,6 +230,6 @@ static void left_at_finalize(void) {
     }
 }
 
-MAIN(SCENARIO(ten_thousand), SCENARIO(a_thousand), SCENARIO(rounds_allocated), SCENARIO(rounds_shared), SCENARIO(rounds_created), SCENARIO(rounds_large),
-     SCENARIO(one_after_another), SCENARIO(freed_in_any_order),
-     SCENARIO(freed_early_by_one_rank), SCENARIO(left_at_finalize))
+MAIN(SCENARIO(ten_thousand), SCENARIO(a_thousand), SCENARIO(rounds_allocated), SCENARIO(rounds_shared), SCENARIO(rounds_created),
+     SCENARIO(rounds_large), SCENARIO(one_after_another), SCENARIO(freed_in_any_order), SCENARIO(freed_early_by_one_rank),
+     SCENARIO(left_at_finalize))

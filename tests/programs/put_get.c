@@ -427,6 +427,5 @@ static void counted(void) {
 }
 
 MAIN(SCENARIO(every_type), SCENARIO(every_alignment), SCENARIO(contiguous_types), SCENARIO(displacement_units), SCENARIO(to_self),
-     SCENARIO(from_window_to_window), SCENARIO(nothing_to_do), SCENARIO(large), SCENARIO(many_before_a_flush), SCENARIO(many_large_gets_in_one_epoch),
-     SCENARIO(from_read_only_memory),
-     SCENARIO(counted))
+     SCENARIO(from_window_to_window), SCENARIO(nothing_to_do), SCENARIO(large), SCENARIO(many_before_a_flush),
+     SCENARIO(many_large_gets_in_one_epoch), SCENARIO(from_read_only_memory), SCENARIO(counted))

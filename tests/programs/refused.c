@@ -104,7 +104,8 @@ static void large_counts(void) {
     fill();
     int target = (rank + 1) % ranks;
     OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, window));
-    const MPI_Count counts[] = {CELLS + 1, INT32_MAX, (MPI_Count)INT32_MAX + 1, (MPI_Count)1 << 32, ((MPI_Count)1 << 32) + 1, (MPI_Count)1 << 60};
+    const MPI_Count counts[] = {CELLS + 1, INT32_MAX, (MPI_Count)INT32_MAX + 1, (MPI_Count)1 << 32, ((MPI_Count)1 << 32) + 1,
+                                (MPI_Count)1 << 60};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         FAILS(MPI_ERR_RMA_RANGE, put(buffer, counts[i], MPI_INT, target, 0, counts[i], MPI_INT, window));
         FAILS(MPI_ERR_RMA_RANGE, get(buffer, counts[i], MPI_INT, target, 0, counts[i], MPI_INT, window));
@@ -234,6 +235,16 @@ static void wrong_type(void) {
     FAILS(MPI_ERR_TYPE, MPI_Get(buffer, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, window));
     FAILS(MPI_ERR_TYPE, MPI_Get(buffer, 1, MPI_INT, 0, 0, 1, MPI_DATATYPE_NULL, window));
     CHECK(memcmp(buffer, untouched, sizeof buffer) == 0, "a refused operation changed the origin's buffer");
+    OK(MPI_Win_unlock_all(window));
+    end_window();
+}
+
+/* A null address with bytes to move; the same address with nothing to move is fine. */
+static void null_buffer(void) {
+    make_window();
+    OK(MPI_Win_lock_all(0, window));
+    FAILS(MPI_ERR_BUFFER, MPI_Put(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, window));
+    FAILS(MPI_ERR_BUFFER, MPI_Get(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, window));
     OK(MPI_Win_unlock_all(window));
     end_window();
 }
@@ -391,7 +402,7 @@ static void default_is_fatal(void) {
     barrier();
 }
 
-MAIN(SCENARIO(out_of_range), SCENARIO(out_of_range_beyond_arithmetic), SCENARIO(large_counts), SCENARIO(negative_displacement), SCENARIO(range_of_the_target),
-     SCENARIO(the_message_says_what_is_wrong), SCENARIO(messages_do_not_mix), SCENARIO(wrong_rank), SCENARIO(wrong_count), SCENARIO(wrong_type),
-     SCENARIO(different_amounts), SCENARIO(null_window), SCENARIO(freed_window), SCENARIO(without_an_epoch), SCENARIO(not_supported_yet),
-     SCENARIO(default_is_fatal))
+MAIN(SCENARIO(out_of_range), SCENARIO(out_of_range_beyond_arithmetic), SCENARIO(large_counts), SCENARIO(negative_displacement),
+     SCENARIO(range_of_the_target), SCENARIO(the_message_says_what_is_wrong), SCENARIO(messages_do_not_mix), SCENARIO(wrong_rank),
+     SCENARIO(wrong_count), SCENARIO(wrong_type), SCENARIO(null_buffer), SCENARIO(different_amounts), SCENARIO(null_window),
+     SCENARIO(freed_window), SCENARIO(without_an_epoch), SCENARIO(not_supported_yet), SCENARIO(default_is_fatal))

@@ -192,5 +192,6 @@ static void counted(void) {
     free_windows(1);
 }
 
-MAIN_THREADED(MPI_THREAD_MULTIPLE, SCENARIO(a_window_each), SCENARIO(exclusive_locks_of_several_windows), SCENARIO(gets_and_flushes_in_one_epoch),
-              SCENARIO(a_waiting_thread_keeps_nobody_out), SCENARIO(created_in_threads), SCENARIO(counted))
+MAIN_THREADED(MPI_THREAD_MULTIPLE, SCENARIO(a_window_each), SCENARIO(exclusive_locks_of_several_windows),
+              SCENARIO(gets_and_flushes_in_one_epoch), SCENARIO(a_waiting_thread_keeps_nobody_out), SCENARIO(created_in_threads),
+              SCENARIO(counted))
