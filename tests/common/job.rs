@@ -217,6 +217,12 @@ impl Job {
             }
         }
         command.env(processes::MARK, &mark).env("TMPDIR", &scratch);
+        if self.shell.is_none() {
+            // A rank that is killed leaves Open MPI's files there, which lie in /dev/shm if nothing is said.
+            for component in ["btl_vader", "osc_rdma", "osc_sm"] {
+                command.env(format!("OMPI_MCA_{component}_backing_directory"), &scratch);
+            }
+        }
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         if self.side.transom {
             command.env("TRANSOM_REQUIRE", "1");
