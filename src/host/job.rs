@@ -13,12 +13,13 @@
 use crate::base::config;
 use crate::base::log::verbose;
 use crate::base::table::VERSION;
+use crate::base::threads::lock;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 /// What the launcher says of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,10 +174,6 @@ fn inode(fd: RawFd) -> io::Result<u64> {
     }
     // SAFETY: filled by the successful call.
     Ok(unsafe { status.assume_init() }.st_ino)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn address(prefix: &str, rank: u32) -> io::Result<SocketAddr> {

@@ -8,6 +8,7 @@ use crate::base::error::{Class, Error, What};
 use crate::base::functions::FINGERPRINT;
 use crate::base::log::verbose;
 use crate::base::stats::Decline;
+use crate::base::threads::lock;
 use crate::base::{config, table};
 use crate::host::abi::MPI_Comm;
 use crate::host::comm::{self, Attribute, Group, Plain};
@@ -17,7 +18,7 @@ use crate::host::wait::{Waiter, check_alive};
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 impl Wait for Waiter<'_> {
     type Error = Error;
@@ -283,8 +284,4 @@ impl Team {
         // SAFETY: inside the board's block, which has two slots a rank behind the barrier.
         unsafe { self.board.cast::<u8>().cast_mut().add(size_of::<Board>() + index * SLOT) }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,10 +2,11 @@
 //! its call are ours.
 
 use crate::base::error::{Class, Error};
+use crate::base::threads::lock;
 use crate::host::abi::{MPI_Errhandler, MPI_Win, MPI_Win_errhandler_function};
 use crate::host::table::host;
 use core::ffi::c_int;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// What happens to an error on a window.
 pub enum Handler {
@@ -33,7 +34,7 @@ unsafe impl Send for Entry {}
 static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
 
 fn entries() -> MutexGuard<'static, Vec<Entry>> {
-    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&ENTRIES)
 }
 
 /// One window's hold on a handler: it stays callable after `MPI_Errhandler_free`, until the last window lets go.

@@ -5,11 +5,12 @@
 //! is a range check and a load.
 
 use super::Window;
+use crate::base::threads::lock;
 use crate::host::abi::MPI_Win;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering::Acquire, Ordering::Release};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Live windows of a process.
 const CAPACITY: usize = 1 << 20;
@@ -137,7 +138,7 @@ pub fn is_ours(handle: MPI_Win) -> bool {
 
 /// Gives a window its handle; `None` when all are in use.
 pub fn insert(window: Box<Window>) -> Option<MPI_Win> {
-    let mut indices = INDICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut indices = lock(&INDICES);
     let index = match indices.freed.pop_first() {
         Some(index) => index,
         None if (indices.unused as usize) < CAPACITY => {
@@ -160,14 +161,14 @@ pub unsafe fn remove(handle: MPI_Win) -> Option<Box<Window>> {
     if window.is_null() {
         return None;
     }
-    INDICES.lock().unwrap_or_else(PoisonError::into_inner).freed.insert(index as u32);
+    lock(&INDICES).freed.insert(index as u32);
     // SAFETY: it came from `Box::into_raw` and was taken out of the table by this call alone.
     Some(unsafe { Box::from_raw(window) })
 }
 
 /// Calls `visit` with every live window. For `MPI_Finalize`, when no other thread is inside MPI.
 pub fn for_each(mut visit: impl FnMut(&Window)) {
-    let unused = INDICES.lock().unwrap_or_else(PoisonError::into_inner).unused;
+    let unused = lock(&INDICES).unused;
     for slot in &WINDOWS[..unused as usize] {
         // SAFETY: live until removed, and nobody removes at this time.
         if let Some(window) = unsafe { slot.load(Acquire).as_ref() } {

@@ -10,6 +10,7 @@ pub mod hints;
 
 use crate::base::error::{Class, Error, What};
 use crate::base::stats::Tallies;
+use crate::base::threads::lock;
 use crate::host::wait::Waiter;
 use crate::node::memory::{Block, Mapping};
 use crate::node::team::{Membership, Team};
@@ -20,7 +21,7 @@ use core::hint::spin_loop;
 use core::sync::atomic::{Ordering::Acquire, Ordering::Release, Ordering::SeqCst, fence};
 use epoch::Epochs;
 use errhandler::Handler;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// How a window was made (`MPI_WIN_CREATE_FLAVOR`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +122,7 @@ impl Window {
     /// Meets all ranks of the window; what each of them has written before is visible to all after.
     pub fn barrier(&self) -> Result<(), Error> {
         let mut waiter = self.waiter()?;
-        let member = self.fence.lock().unwrap_or_else(PoisonError::into_inner);
+        let member = lock(&self.fence);
         // SAFETY: rank 0's control block is mapped as long as the window lives.
         let barrier = unsafe { &(*self.peers[0].control).fence };
         barrier.wait(&member, &mut waiter)
@@ -167,13 +168,13 @@ impl Window {
 
     /// The error handler of the window.
     pub fn handler(&self) -> Handler {
-        self.handler.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.handler).clone()
     }
 
     /// Replaces the error handler.
     pub fn set_handler(&self, handler: Handler) {
         // The end of the one before may call the host: not under the lock.
-        let _before = core::mem::replace(&mut *self.handler.lock().unwrap_or_else(PoisonError::into_inner), handler);
+        let _before = core::mem::replace(&mut *lock(&self.handler), handler);
     }
 
     /// Base address, size and displacement unit for `MPI_Win_shared_query`. `None` asks for the first rank with memory.

@@ -2,9 +2,10 @@
 
 use core::ffi::c_int;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use transom::base::error::Error;
 use transom::base::log;
+use transom::base::threads::lock;
 use transom::host::abi::{self, MPI_Comm, MPI_Win, SUCCESS};
 use transom::host::comm;
 use transom::host::table::host;
@@ -27,7 +28,7 @@ struct Messages {
 static MESSAGES: Mutex<Messages> = Mutex::new(Messages { next: 0, recent: VecDeque::new() });
 
 fn messages() -> MutexGuard<'static, Messages> {
-    MESSAGES.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&MESSAGES)
 }
 
 /// Makes a code for an error in a call. The same message keeps its code, so that a program which polls an erroneous call does not push
