@@ -3,88 +3,72 @@
 
 use core::fmt;
 
-/// An MPI error class by name; `host` knows each family's number.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Class {
-    Arg,
-    Assert,
-    Base,
-    Buffer,
-    Comm,
-    Count,
-    Disp,
-    Intern,
-    Locktype,
-    NoMem,
-    Other,
-    Rank,
-    RmaFlavor,
-    RmaRange,
-    RmaShared,
-    RmaSync,
-    Size,
-    Type,
-    UnsupportedOperation,
-    Win,
-    Keyval,
+macro_rules! classes {
+    ($($class:ident = $name:literal),* $(,)?) => {
+        /// An MPI error class by name; `host` knows each family's number.
+        #[allow(missing_docs)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Class {
+            $($class,)*
+        }
+
+        impl Class {
+            const ALL: &[Class] = &[$(Class::$class),*];
+
+            /// The name as `mpi.h` has it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Class::$class => $name,)*
+                }
+            }
+        }
+    };
+}
+
+classes! {
+    Arg = "MPI_ERR_ARG",
+    Assert = "MPI_ERR_ASSERT",
+    Base = "MPI_ERR_BASE",
+    Buffer = "MPI_ERR_BUFFER",
+    Comm = "MPI_ERR_COMM",
+    Count = "MPI_ERR_COUNT",
+    Disp = "MPI_ERR_DISP",
+    Intern = "MPI_ERR_INTERN",
+    Locktype = "MPI_ERR_LOCKTYPE",
+    NoMem = "MPI_ERR_NO_MEM",
+    Other = "MPI_ERR_OTHER",
+    Rank = "MPI_ERR_RANK",
+    RmaFlavor = "MPI_ERR_RMA_FLAVOR",
+    RmaRange = "MPI_ERR_RMA_RANGE",
+    RmaShared = "MPI_ERR_RMA_SHARED",
+    RmaSync = "MPI_ERR_RMA_SYNC",
+    Size = "MPI_ERR_SIZE",
+    Type = "MPI_ERR_TYPE",
+    UnsupportedOperation = "MPI_ERR_UNSUPPORTED_OPERATION",
+    Win = "MPI_ERR_WIN",
+    Keyval = "MPI_ERR_KEYVAL",
 }
 
 impl Class {
-    /// The name as `mpi.h` has it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Class::Arg => "MPI_ERR_ARG",
-            Class::Assert => "MPI_ERR_ASSERT",
-            Class::Base => "MPI_ERR_BASE",
-            Class::Buffer => "MPI_ERR_BUFFER",
-            Class::Comm => "MPI_ERR_COMM",
-            Class::Count => "MPI_ERR_COUNT",
-            Class::Disp => "MPI_ERR_DISP",
-            Class::Intern => "MPI_ERR_INTERN",
-            Class::Locktype => "MPI_ERR_LOCKTYPE",
-            Class::NoMem => "MPI_ERR_NO_MEM",
-            Class::Other => "MPI_ERR_OTHER",
-            Class::Rank => "MPI_ERR_RANK",
-            Class::RmaFlavor => "MPI_ERR_RMA_FLAVOR",
-            Class::RmaRange => "MPI_ERR_RMA_RANGE",
-            Class::RmaShared => "MPI_ERR_RMA_SHARED",
-            Class::RmaSync => "MPI_ERR_RMA_SYNC",
-            Class::Size => "MPI_ERR_SIZE",
-            Class::Type => "MPI_ERR_TYPE",
-            Class::UnsupportedOperation => "MPI_ERR_UNSUPPORTED_OPERATION",
-            Class::Win => "MPI_ERR_WIN",
-            Class::Keyval => "MPI_ERR_KEYVAL",
-        }
+    /// The class behind the code of a [`failure`].
+    fn of_failure(code: u64) -> Class {
+        Class::ALL.iter().copied().find(|class| *class as u64 + 1 == code).unwrap_or(Class::Intern)
     }
+}
 
-    /// The inverse of `class as u8`, for classes that travelled through shared memory.
-    pub fn from_byte(byte: u8) -> Class {
-        const ALL: [Class; 21] = [
-            Class::Arg,
-            Class::Assert,
-            Class::Base,
-            Class::Buffer,
-            Class::Comm,
-            Class::Count,
-            Class::Disp,
-            Class::Intern,
-            Class::Locktype,
-            Class::NoMem,
-            Class::Other,
-            Class::Rank,
-            Class::RmaFlavor,
-            Class::RmaRange,
-            Class::RmaShared,
-            Class::RmaSync,
-            Class::Size,
-            Class::Type,
-            Class::UnsupportedOperation,
-            Class::Win,
-            Class::Keyval,
-        ];
-        ALL.get(byte as usize).copied().unwrap_or(Class::Intern)
+/// What a rank tells the others of its part in a collective call: 0, or a code for its error's class.
+pub fn failure<T>(result: &Result<T, Error>) -> u64 {
+    result.as_ref().err().map_or(0, |error| error.class as u64 + 1)
+}
+
+/// The class that all ranks of a collective call end with, from what each has told: the lowest failed rank's. That rank says why; the others,
+/// that it failed.
+pub fn agree(failures: impl IntoIterator<Item = u64>, own_rank: u32, own: Option<Error>) -> Result<(), Error> {
+    let Some((code, rank)) = failures.into_iter().zip(0..).find(|(code, _)| *code != 0) else { return Ok(()) };
+    match own {
+        Some(error) if rank == own_rank => Err(error),
+        _ => Err(Error { class: Class::of_failure(code), what: What::Elsewhere { rank } }),
     }
 }
 
@@ -236,10 +220,16 @@ mod tests {
     }
 
     #[test]
-    fn a_class_survives_as_a_byte() {
-        for byte in 0..=Class::Keyval as u8 {
-            assert_eq!(Class::from_byte(byte) as u8, byte);
+    fn all_ranks_end_with_the_class_of_the_lowest_one_that_failed() {
+        for class in Class::ALL {
+            let failed: Result<(), Error> = Err(Error::text(*class, "here"));
+            let told = [0, failure(&failed), failure(&Err::<(), _>(Error::internal()))];
+            let ends = |rank, own: Option<Error>| agree(told, rank, own).unwrap_err();
+            assert_eq!(ends(0, None).class, *class);
+            assert_eq!(Err(ends(1, failed.err())), failed, "the rank itself says why");
+            assert_eq!(ends(2, Some(Error::internal())).what, What::Elsewhere { rank: 1 });
         }
-        assert_eq!(Class::from_byte(200), Class::Intern);
+        assert_eq!(agree([0, failure(&Ok(()))], 0, None), Ok(()));
+        assert_eq!(Class::of_failure(200), Class::Intern);
     }
 }

@@ -74,8 +74,8 @@ impl Processes {
 
 impl Watch for Processes {
     fn dead(&self) -> Option<u32> {
-        let others = self.identities.iter().zip(0..).filter(|(_, rank)| *rank != self.own);
-        let (_, dead) = others.into_iter().find(|(identity, _)| job::has_ended(identity.pid as u32, identity.start))?;
+        let mut others = self.identities.iter().zip(0..).filter(|(_, rank)| *rank != self.own);
+        let (_, dead) = others.find(|(identity, _)| job::has_ended(identity.pid as u32, identity.start))?;
         self.known_dead.store(dead, Relaxed);
         Some(dead)
     }

@@ -1,10 +1,10 @@
 //! A team: the ranks of one communicator, all on this node, that have proved to share memory. Formed once per communicator, kept as an
 //! attribute of it; windows are then created by exchanges in shared memory, without the host.
 
-use super::memory::{self, Block, Location, Mapping, SegmentName};
+use super::memory::{self, Block, Location, Mapping};
 use super::processes::{Identity, Processes};
 use super::words::{BarrierMember, BarrierWords, Wait};
-use crate::base::error::{Class, Error, What};
+use crate::base::error::{Class, Error, agree, failure};
 use crate::base::functions::FINGERPRINT;
 use crate::base::log::verbose;
 use crate::base::stats::Decline;
@@ -116,10 +116,10 @@ struct Hello {
     /// [`table::VERSION`] and [`FINGERPRINT`] of the build.
     build: [u64; 2],
     identity: Identity,
-    /// Rank 0: where the board lies; meaningless if `failed`.
+    /// Rank 0: where the board lies; meaningless after a failure.
     board: Location,
-    /// 0, or the class + 1 of the error for which the rank has no board.
-    failed: u64,
+    /// Of the attempt to make the board.
+    failure: u64,
 }
 
 // SAFETY: integers, arrays of integers and a `Location`, which is plain itself; all fields are multiples of eight bytes.
@@ -154,18 +154,13 @@ fn form(comm: MPI_Comm) -> Result<Membership, Error> {
     let board_block = if rank == 0 { board_block(size).map(Some) } else { Ok(None) };
     let board = match &board_block {
         Ok(Some(block)) => block.location(),
-        _ => NOWHERE,
+        _ => Location::NOWHERE,
     };
-    let failed = board_block.as_ref().err().map_or(0, |error| error.class as u64 + 1);
     let build = [u64::from(table::VERSION), FINGERPRINT];
-    let hello = Hello { build, identity: Identity::own(), board, failed };
+    let hello = Hello { build, identity: Identity::own(), board, failure: failure(&board_block) };
     let all = comm::allgather(comm, &hello)?;
-    if let Err(error) = board_block {
-        return Err(error);
-    }
-    if all[0].failed != 0 {
-        return Err(Error { class: Class::from_byte((all[0].failed - 1) as u8), what: What::Elsewhere { rank: 0 } });
-    }
+    agree(all.iter().map(|hello| hello.failure), rank, board_block.as_ref().err().copied())?;
+    let board_block = board_block?;
     if all.iter().any(|other| other.build != build) {
         return Ok(Membership::Declined(Decline::Version));
     }
@@ -191,7 +186,7 @@ fn form(comm: MPI_Comm) -> Result<Membership, Error> {
         board: board.as_ptr().cast::<Board>().cast_const(),
         turn: Mutex::new(Turn { exchanges: 0, member: BarrierMember::new(size) }),
         _board_mapping: mapping,
-        board_block: board_block.ok().flatten(),
+        board_block,
     }))
 }
 
@@ -223,9 +218,6 @@ fn board_block(size: u32) -> Result<Block, Error> {
 fn board_bytes(size: u32) -> usize {
     size_of::<Board>() + 2 * SLOT * size as usize
 }
-
-/// A location that nobody looks at.
-pub const NOWHERE: Location = Location { segment: SegmentName { pid: 0, fd: -1, size: 0, token: [0; 16] }, offset: 0 };
 
 impl Team {
     /// The calling rank.

@@ -6,13 +6,13 @@
 use super::control::Control;
 use super::errhandler::Handler;
 use super::{Flavor, Peer, Window, attributes, epoch::Epochs, handle, hints};
-use crate::base::error::{Class, Error, What};
+use crate::base::error::{Class, Error, What, agree, failure};
 use crate::base::log::verbose;
 use crate::base::stats::{Decline, TOTALS, Tallies};
 use crate::host::abi::{MPI_Aint, MPI_Comm, MPI_Info, MPI_Win};
 use crate::host::comm::Plain;
 use crate::node::memory::{self, Block, Location, Mapping};
-use crate::node::team::{self, Membership, NOWHERE, Team};
+use crate::node::team::{self, Membership, Team};
 use crate::node::words::BarrierMember;
 use core::ffi::c_void;
 use core::ptr;
@@ -79,19 +79,6 @@ struct Whole {
 
 // SAFETY: as for `Part`.
 unsafe impl Plain for Whole {}
-
-fn failure<T>(result: &Result<T, Error>) -> u64 {
-    result.as_ref().err().map_or(0, |error| error.class as u64 + 1)
-}
-
-/// The class that all ranks end with: the lowest failed rank's. That rank says why; the others, that it failed.
-fn agree(failures: impl Iterator<Item = u64>, own_rank: u32, own: Option<Error>) -> Result<(), Error> {
-    let Some((rank, code)) = failures.enumerate().find(|(_, code)| *code != 0) else { return Ok(()) };
-    match own {
-        Some(error) if rank as u32 == own_rank => Err(error),
-        _ => Err(Error { class: Class::from_byte((code - 1) as u8), what: What::Elsewhere { rank: rank as u32 } }),
-    }
-}
 
 /// Makes a window. Collective over the communicator.
 pub fn create(request: &Request) -> Result<Outcome, Error> {
@@ -164,9 +151,7 @@ fn create_on(membership: &Arc<Membership>, team: &Team, request: &Request) -> Re
     let places = if touching { place_together(team, &parts, &mut own, request.info)? } else { place_apart(&parts) };
 
     let made = build(membership, team, request, &parts, &places, own);
-    let agreed = team
-        .exchange(&failure(&made))
-        .and_then(|failures| agree(failures.into_iter(), team.rank(), made.as_ref().err().copied()));
+    let agreed = team.exchange(&failure(&made)).and_then(|failures| agree(failures, team.rank(), made.as_ref().err().copied()));
     if let Err(error) = agreed {
         if let Ok((handle, _)) = made {
             // SAFETY: the handle was made above and nobody has been told of it.
@@ -192,9 +177,9 @@ fn part(own: &Result<Own, Error>, decline: Option<Decline>, scattered: bool) -> 
         scattered: u64::from(scattered),
         size: 0,
         unit: 1,
-        memory: NOWHERE,
+        memory: Location::NOWHERE,
         has_memory: 0,
-        control: NOWHERE,
+        control: Location::NOWHERE,
     };
     let Ok(own) = own else { return blank };
     let memory = match &own.memory {
@@ -205,7 +190,7 @@ fn part(own: &Result<Own, Error>, decline: Option<Decline>, scattered: bool) -> 
     Part {
         size: own.size,
         unit: own.unit,
-        memory: memory.unwrap_or(NOWHERE),
+        memory: memory.unwrap_or(Location::NOWHERE),
         has_memory: u64::from(memory.is_some()),
         control: own.control.location(),
         ..blank
@@ -234,7 +219,7 @@ fn place_together(team: &Team, parts: &[Part], own: &mut Own, info: MPI_Info) ->
     };
     let memory = match &block {
         Ok(Some(block)) => block.location(),
-        _ => NOWHERE,
+        _ => Location::NOWHERE,
     };
     let wholes = team.exchange(&Whole { failure: failure(&block), memory })?;
     agree(wholes.iter().map(|whole| whole.failure), team.rank(), block.as_ref().err().copied())?;
@@ -294,7 +279,6 @@ fn build(
         tallies: Tallies::default(),
         membership: Arc::clone(membership),
         fence: Mutex::new(BarrierMember::new(team.size())),
-        flavor: request.flavor,
         attributes: attributes::Predefined::new(base, own.size as MPI_Aint, own.unit, request.flavor),
         handler: Mutex::new(Handler::initial()),
         peers,

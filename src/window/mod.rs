@@ -64,7 +64,6 @@ pub struct Window {
     pub tallies: Tallies,
     membership: Arc<Membership>,
     fence: Mutex<BarrierMember>,
-    flavor: Flavor,
     attributes: attributes::Predefined,
     handler: Mutex<Handler>,
     /// Freed with the window, after the last mapping of them here is of no more use.
@@ -112,11 +111,6 @@ impl Window {
     /// A wait that ends when a rank of the window dies; an error at once where one is known to be dead.
     pub fn waiter(&self) -> Result<Waiter<'_>, Error> {
         self.team().waiter()
-    }
-
-    /// How the window was made.
-    pub fn flavor(&self) -> Flavor {
-        self.flavor
     }
 
     /// Meets all ranks of the window; what each of them has written before is visible to all after.

@@ -25,6 +25,11 @@ pub struct Location {
     pub offset: u64,
 }
 
+impl Location {
+    /// A location that nobody looks at.
+    pub const NOWHERE: Location = Location { segment: SegmentName { pid: 0, fd: -1, size: 0, token: [0; 16] }, offset: 0 };
+}
+
 const _: () = assert!(size_of::<Location>() == size_of::<SegmentName>() + 8);
 
 /// A segment of this process that is on the table: found by address and by name, and seen to at a fork. Given up when the last `Arc`
