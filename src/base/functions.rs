@@ -6,6 +6,8 @@
 //! host has the form itself (for a host's own window the engine narrows the counts after an overflow check): programs take an exported
 //! `MPI_X_c` as a promise.
 
+use super::hash::{self, fnv1a};
+
 /// Calls `$callback!` with the list. Each line is `NAME PROFILING_NAME (argument: type, ...)`; all return `c_int` except where
 /// `-> type` says otherwise. Types are those of `mpi.h`; a callback that does not need them (the trampolines) ignores them.
 #[macro_export]
@@ -116,18 +118,13 @@ mpi_functions!(index);
 /// Number of functions on the list.
 pub const COUNT: usize = NAMES.len();
 
-/// A hash over the list's names (FNV-1a): objects built from different lists refuse each other instead of calling a wrong slot.
+/// A hash over the list's names, each ended by a byte that no name has: objects built from different lists refuse each other instead
+/// of calling a wrong slot.
 pub const FINGERPRINT: u64 = {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut hash = hash::EMPTY;
     let mut line = 0;
     while line < COUNT {
-        let name = NAMES[line].0.as_bytes();
-        let mut at = 0;
-        while at < name.len() {
-            hash = (hash ^ name[at] as u64).wrapping_mul(0x0000_0100_0000_01b3);
-            at += 1;
-        }
-        hash = (hash ^ 0xff).wrapping_mul(0x0000_0100_0000_01b3);
+        hash = fnv1a(fnv1a(hash, NAMES[line].0.as_bytes()), &[0xff]);
         line += 1;
     }
     hash

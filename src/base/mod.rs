@@ -4,6 +4,7 @@
 pub mod config;
 pub mod error;
 pub mod functions;
+pub mod hash;
 pub mod log;
 pub mod stats;
 pub mod table;

@@ -11,6 +11,7 @@
 //! ("sees each other") is an equivalence, so all ranks of a communicator find alike whether somebody is missing.
 
 use crate::base::config;
+use crate::base::hash::{self, fnv1a};
 use crate::base::log::verbose;
 use crate::base::table::VERSION;
 use crate::base::threads::lock;
@@ -221,11 +222,9 @@ fn slurm(environment: Environment<'_>) -> Option<Identity> {
     Some(Identity { job: format!("slurm.{}.{}", environment("SLURM_JOB_ID")?, environment("SLURM_STEP_ID")?), rank })
 }
 
-/// FNV-1a: names are bounded by 107 bytes, addresses of servers are not.
+/// Addresses of servers have no bound; the names that sockets are bound to have one, of 107 bytes.
 fn digest(text: &str) -> String {
-    let hash =
-        text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{hash:016x}")
+    format!("{:016x}", fnv1a(hash::EMPTY, text.as_bytes()))
 }
 
 /// The process at the other end of an inherited socket, as of the socket's making.
