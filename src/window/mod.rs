@@ -14,11 +14,10 @@ use crate::base::threads::lock;
 use crate::host::wait::Waiter;
 use crate::node::memory::{Block, Mapping};
 use crate::node::team::{Membership, Team};
-use crate::node::words::{BarrierMember, LockWords};
+use crate::node::words::{BarrierMember, LockWords, wait_unannounced};
 use control::Control;
 use core::ffi::{c_int, c_void};
-use core::hint::spin_loop;
-use core::sync::atomic::{Ordering::Acquire, Ordering::Release, Ordering::SeqCst, fence};
+use core::sync::atomic::{Ordering::Release, Ordering::SeqCst, fence};
 use epoch::Epochs;
 use errhandler::Handler;
 use std::sync::{Arc, Mutex};
@@ -136,21 +135,8 @@ impl Window {
             left.fetch_add(1, Release);
             return Ok(());
         }
-        let mut waiter = self.waiter()?;
-        let mut spins = waiter.spins();
-        loop {
-            let seen = left.load(Acquire);
-            if seen == self.ranks() - 1 {
-                return Ok(());
-            }
-            match spins.checked_sub(1) {
-                Some(fewer) => {
-                    spins = fewer;
-                    spin_loop();
-                }
-                None => waiter.pause(left, seen)?,
-            }
-        }
+        let others = self.ranks() - 1;
+        wait_unannounced(left, &mut self.waiter()?, |seen| seen == others)
     }
 
     /// Completes this rank's operations at every target: they were stores and copies, so what is left is their way out of the store buffer.

@@ -78,6 +78,11 @@ fn wait_until<W: Wait>(
     sleep_until(word, sleepers, wait, done)
 }
 
+/// As [`wait_until`], for a word whose changes wake nobody: the pauses, which are bounded, find them.
+pub fn wait_unannounced<W: Wait>(word: &AtomicU32, wait: &mut W, done: impl FnMut(u32) -> bool) -> Result<(), W::Error> {
+    wait_until(word, &AtomicU32::new(0), wait, done)
+}
+
 #[cold]
 #[inline(never)]
 fn sleep_until<W: Wait>(
