@@ -10,21 +10,10 @@ static int left(void) {
     return (rank + ranks - 1) % ranks;
 }
 
-/* At least 64 cells: under MPICH 4.0.2, the control, the parts of smaller windows overlap. */
-static MPI_Win allocate(int cells, long **own) {
-    MPI_Win window;
-    if (cells < 64)
-        cells = 64;
-    OK(MPI_Win_allocate((MPI_Aint)sizeof **own * cells, sizeof **own, MPI_INFO_NULL, MPI_COMM_WORLD, own, &window));
-    for (int i = 0; i < cells; i++)
-        (*own)[i] = 0;
-    return window;
-}
-
 /* Puts, then gets, then local stores, each between fences, under all assertions that are true of them. */
 static void every_assertion(void) {
     long *own;
-    MPI_Win window = allocate(8, &own);
+    MPI_Win window = allocate_cells(8, &own);
     for (int round = 0; round < 400; round++) {
         int before = round & 1 ? MPI_MODE_NOPRECEDE : 0, nostore = round & 2 ? MPI_MODE_NOSTORE : 0;
         int noput = round & 4 ? MPI_MODE_NOPUT : 0, after = round & 8 ? MPI_MODE_NOSUCCEED : 0;
@@ -51,7 +40,7 @@ static void every_assertion(void) {
 static void opening_fence_is_a_barrier(void) {
     long *own, value = 42;
     for (int round = 0; round < 3; round++) {
-        MPI_Win window = allocate(1, &own);
+        MPI_Win window = allocate_cells(1, &own);
         barrier();
         if (rank == 1) {
             sleep_ms(300);
@@ -69,7 +58,7 @@ static void opening_fence_is_a_barrier(void) {
 /* A rank's own store before a fence is what others get after it, also when nothing preceded that fence. */
 static void stores_before_a_fence_are_seen(void) {
     long *own, back;
-    MPI_Win window = allocate(1, &own);
+    MPI_Win window = allocate_cells(1, &own);
     for (int round = 0; round < 2000; round++) {
         own[0] = round * 100 + rank;
         OK(MPI_Win_fence(round % 2 ? MPI_MODE_NOPRECEDE | MPI_MODE_NOPUT : 0, window));
@@ -83,7 +72,7 @@ static void stores_before_a_fence_are_seen(void) {
 /* All ranks to all ranks, many times: a fence that lets a rank through early shows as an old value. */
 static void all_to_all(void) {
     long *own, sent[64];
-    MPI_Win window = allocate(64, &own);
+    MPI_Win window = allocate_cells(64, &own);
     int rounds = getenv("TRANSOM_TEST_FULL") ? 3000 : 300;
     for (int round = 1; round <= rounds; round++) {
         OK(MPI_Win_fence(0, window));
@@ -103,7 +92,7 @@ static void several_windows(void) {
     long *own[4];
     MPI_Win windows[4];
     for (int i = 0; i < 4; i++)
-        windows[i] = allocate(4, &own[i]);
+        windows[i] = allocate_cells(4, &own[i]);
     for (int round = 0; round < 300; round++)
         for (int i = 0; i <= round % 4; i++) {
             long value = 10 * round + i;
@@ -137,7 +126,7 @@ static void *fence_many_times(void *argument) {
 /* One thread fences while another uses the parent communicator for barriers and sums: the two do not mix. */
 static void beside_barriers_of_another_thread(void) {
     long *own;
-    MPI_Win window = allocate(1, &own);
+    MPI_Win window = allocate_cells(1, &own);
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, fence_many_times, &window) == 0, "no thread");
     for (int round = 0; round < 500; round++) {
@@ -154,7 +143,7 @@ static void beside_barriers_of_another_thread(void) {
 /* Two threads, each with a window of its own on the same communicator. */
 static void in_two_threads(void) {
     long *own[2];
-    MPI_Win windows[2] = {allocate(1, &own[0]), allocate(1, &own[1])};
+    MPI_Win windows[2] = {allocate_cells(1, &own[0]), allocate_cells(1, &own[1])};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, fence_many_times, &windows[i]) == 0, "no thread");

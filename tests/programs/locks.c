@@ -2,14 +2,8 @@
 #include "check.h"
 #include <sched.h>
 
-/* At least 64 cells: under MPICH 4.0.2, the control, the parts of smaller windows overlap. */
 static MPI_Win allocate(int cells, long **own) {
-    MPI_Win window;
-    if (cells < 64)
-        cells = 64;
-    OK(MPI_Win_allocate((MPI_Aint)sizeof **own * cells, sizeof **own, MPI_INFO_NULL, MPI_COMM_WORLD, own, &window));
-    for (int i = 0; i < cells; i++)
-        (*own)[i] = 0;
+    MPI_Win window = allocate_cells(cells, own);
     barrier();
     return window;
 }
