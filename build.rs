@@ -23,7 +23,10 @@ fn main() {
     let text = String::from_utf8_lossy(&output.stdout);
     let family = text.lines().find_map(|line| line.strip_prefix("transom_family "));
     match family {
-        Some(family) => println!("cargo::rustc-cfg=transom_{family}"),
+        Some(family) => {
+            println!("cargo::rustc-cfg=transom_{family}");
+            println!("cargo::metadata=FAMILY={family}");
+        }
         None => panic!("{compiler}: neither the MPICH nor the Open MPI family"),
     }
 }

@@ -1,11 +1,13 @@
-//! The built objects: no second MPI comes into a process with them, and `libtransom.so` exports the list and nothing else.
+//! The built objects: no second MPI comes into a process with them, and `libtransom.so` exports the lists and nothing else.
 
 mod common;
 
 use std::collections::BTreeSet;
+use std::ffi::CStr;
 use std::path::Path;
 use std::process::Command;
 
+use transom::base::fortran::SYMBOLS;
 use transom::base::functions::NAMES;
 
 const OBJECTS: [&str; 3] = ["libtransom.so", "libtransom_mpich.so", "libtransom_ompi.so"];
@@ -64,10 +66,11 @@ fn no_object_asks_the_loader_for_a_symbol_of_mpi() {
 }
 
 #[test]
-fn the_preloaded_object_exports_the_list_and_nothing_else() {
-    let expected: BTreeSet<String> =
-        NAMES.iter().flat_map(|(name, profiling)| [(*name).to_owned(), profiling.to_str().expect("ASCII").to_owned()]).collect();
-    assert_eq!(expected.len(), 2 * NAMES.len());
+fn the_preloaded_object_exports_the_lists_and_nothing_else() {
+    let text = |name: &CStr| name.to_str().expect("ASCII").to_owned();
+    let of_c = NAMES.iter().flat_map(|(name, profiling)| [(*name).to_owned(), text(profiling)]);
+    let expected: BTreeSet<String> = of_c.chain(SYMBOLS.iter().map(|symbol| text(symbol))).collect();
+    assert_eq!(expected.len(), 2 * NAMES.len() + SYMBOLS.len(), "a name is listed twice");
     assert_eq!(symbols("--defined-only", &common::dist("lib/transom/libtransom.so")), expected);
 }
 

@@ -123,6 +123,8 @@ pub enum What {
         /// Bytes at the target.
         target: u64,
     },
+    /// A callback of the application has returned this error code, which the call returns in turn.
+    Callback(i32),
     /// A part of MPI that this version does not serve on its own windows.
     NotSupported(&'static str),
     /// Memory could not be had.
@@ -191,6 +193,7 @@ impl fmt::Display for Error {
             What::NoEpoch { rank } => write!(f, "no epoch of this rank covers target {rank}"),
             What::Lock { text, rank } => write!(f, "target {rank} {text}"),
             What::Signature { origin, target } => write!(f, "the origin describes {origin} bytes and the target {target}"),
+            What::Callback(code) => write!(f, "a callback of the program returned error code {code}"),
             What::NotSupported(what) => write!(f, "{what}: not supported yet on a window of Transom"),
             What::Memory { bytes, errno: 0 } => write!(f, "no memory for {bytes} bytes"),
             What::Memory { bytes, errno } => {

@@ -6,6 +6,7 @@
 //! host has the form itself (for a host's own window the engine narrows the counts after an overflow check): programs take an exported
 //! `MPI_X_c` as a promise.
 
+use super::fortran::SYMBOLS;
 use super::hash::{self, fnv1a};
 
 /// Calls `$callback!` with the list. Each line is `NAME PROFILING_NAME (argument: type, ...)`; all return `c_int` except where
@@ -43,6 +44,8 @@ macro_rules! mpi_functions {
             MPI_Win_c2f PMPI_Win_c2f (win: MPI_Win) -> MPI_Fint;
             MPI_Win_f2c PMPI_Win_f2c (win: MPI_Fint) -> MPI_Win;
 
+            MPI_Win_create_keyval PMPI_Win_create_keyval (win_copy_attr_fn: *const c_void, win_delete_attr_fn: *const c_void, win_keyval: *mut c_int, extra_state: *mut c_void);
+            MPI_Win_free_keyval PMPI_Win_free_keyval (win_keyval: *mut c_int);
             MPI_Win_get_attr PMPI_Win_get_attr (win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int);
             MPI_Win_set_attr PMPI_Win_set_attr (win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void);
             MPI_Win_delete_attr PMPI_Win_delete_attr (win: MPI_Win, win_keyval: c_int);
@@ -118,13 +121,18 @@ mpi_functions!(index);
 /// Number of functions on the list.
 pub const COUNT: usize = NAMES.len();
 
-/// A hash over the list's names, each ended by a byte that no name has: objects built from different lists refuse each other instead
+/// A hash over the names of this list and of Fortran's, each ended by a byte that no name has: objects built from different lists refuse each other instead
 /// of calling a wrong slot.
 pub const FINGERPRINT: u64 = {
     let mut hash = hash::EMPTY;
     let mut line = 0;
     while line < COUNT {
         hash = fnv1a(fnv1a(hash, NAMES[line].0.as_bytes()), &[0xff]);
+        line += 1;
+    }
+    let mut line = 0;
+    while line < SYMBOLS.len() {
+        hash = fnv1a(fnv1a(hash, SYMBOLS[line].to_bytes()), &[0xff]);
         line += 1;
     }
     hash

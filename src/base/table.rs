@@ -7,7 +7,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::AtomicPtr;
 
 /// Raised whenever the layout or the meaning of a table here changes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What an engine object exports: a function of type [`Start`].
 pub const ENGINE_SYMBOL: &CStr = c"transom_engine_start";
@@ -25,6 +25,10 @@ pub struct Shared {
     /// program stands between. The engine stores its own entries here (`Release`), inside [`Start`] only: what it stored later would not
     /// reach `MPI_X`.
     pub slots: *const AtomicPtr<c_void>,
+    /// The slots of Fortran's symbols (`fortran::SYMBOLS`), of which an engine fills those that its family has.
+    pub fortran_slots: *const AtomicPtr<c_void>,
+    /// What a symbol would mean without `libtransom.so`; null where no loaded object has it (yet). Given a C string.
+    pub past_us: unsafe extern "C" fn(symbol: *const c_char) -> *mut c_void,
     /// `dlopen` handle of the host MPI's library (or of the object that defines `PMPI_Init`), for `dlsym`.
     pub host: *mut c_void,
     /// Path of the host's object, for messages; never null.

@@ -61,6 +61,18 @@ pub mod window {
     pub const UNIFIED: c_int = mpi_sys::MPI_WIN_UNIFIED as c_int;
 }
 
+/// `MPI_KEYVAL_INVALID`.
+pub const KEYVAL_INVALID: c_int = mpi_sys::MPI_KEYVAL_INVALID as c_int;
+/// `MPI_MAX_OBJECT_NAME`: bytes of a name with its terminator.
+pub const MAX_OBJECT_NAME: usize = mpi_sys::MPI_MAX_OBJECT_NAME as usize;
+
+/// The keyval that C uses for what a predefined keyval of Fortran means. MPICH numbers those of Fortran behind those of C, since the
+/// value is asked for there, not its address.
+pub fn keyval_from_fortran(keyval: c_int) -> c_int {
+    let of_c = [window::BASE, window::SIZE, window::DISP_UNIT, window::CREATE_FLAVOR, window::MODEL];
+    if cfg!(transom_mpich) && of_c.contains(&(keyval - 1)) { keyval - 1 } else { keyval }
+}
+
 /// Combiners of datatypes that are served.
 #[allow(missing_docs)]
 pub mod combiner {

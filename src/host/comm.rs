@@ -4,7 +4,7 @@
 use super::abi::*;
 use super::table::{Host, host};
 use crate::base::error::{Class, Error};
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -207,23 +207,6 @@ unsafe extern "C-unwind" fn delete<T>(_: MPI_Comm, _: c_int, value: *mut c_void,
     // SAFETY: the reference that `set` gave away.
     let _ = catch_unwind(|| drop(unsafe { Arc::from_raw(value.cast::<T>().cast_const()) }));
     SUCCESS
-}
-
-/// The value of an info key; `None` where it is not set.
-pub fn info_value(info: MPI_Info, key: &CStr) -> Option<String> {
-    if info == host().handles.info_null {
-        return None;
-    }
-    // Room for any value: MPICH calls it an error, not a truncation, where one does not fit.
-    let mut value = [0; MAX_INFO_VALUE + 1];
-    let mut found = 0;
-    // SAFETY: room for the characters and the terminator.
-    let code = unsafe { (host().call.MPI_Info_get)(info, key.as_ptr(), MAX_INFO_VALUE as c_int, value.as_mut_ptr(), &mut found) };
-    if code != SUCCESS || found == 0 {
-        return None;
-    }
-    // SAFETY: the host has written a C string.
-    Some(unsafe { CStr::from_ptr(value.as_ptr()) }.to_string_lossy().into_owned())
 }
 
 /// What [`reduce_to_first`] has come to.

@@ -3,6 +3,9 @@
 
 pub mod abi;
 pub mod comm;
+#[cfg(transom_ompi)]
+pub mod fortran;
+pub mod info;
 pub mod job;
 pub mod progress;
 pub mod table;

@@ -80,7 +80,10 @@ mod used {
         MPI_Group_excl(MPI_Group, c_int, *const c_int, *mut MPI_Group);
         MPI_Group_free(*mut MPI_Group);
         MPI_Group_translate_ranks(MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
+        MPI_Info_create(*mut MPI_Info);
+        MPI_Info_free(*mut MPI_Info);
         MPI_Info_get(MPI_Info, *const c_char, c_int, *mut c_char, *mut c_int);
+        MPI_Info_set(MPI_Info, *const c_char, *const c_char);
         MPI_Ireduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, c_int, MPI_Comm, *mut MPI_Request);
         MPI_Query_thread(*mut c_int);
         MPI_Request_get_status(MPI_Request, *mut c_int, *mut MPI_Status);
@@ -113,6 +116,19 @@ pub struct Host {
     pub call: Used,
     /// Predefined handles.
     pub handles: Handles,
+    past_us: PastUs,
+}
+
+/// Looks a symbol up past what is preloaded ([`crate::base::table::Shared::past_us`]).
+pub type PastUs = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+
+impl Host {
+    /// What a symbol means without Transom. For entries of the host's Fortran libraries, which may be loaded later than the host.
+    pub fn past_us(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: a C string; `load`'s caller vouches for the function.
+        let found = unsafe { (self.past_us)(name.as_ptr()) };
+        (!found.is_null()).then_some(found)
+    }
 }
 
 // SAFETY: function addresses and handles of predefined objects, constant for the life of the process.
@@ -123,11 +139,15 @@ unsafe impl Send for Host {}
 static HOST: OnceLock<Host> = OnceLock::new();
 
 /// Looks up everything in the host's library; the missing name where the host cannot be served.
-pub fn load(library: *mut c_void) -> Result<(), &'static CStr> {
+///
+/// # Safety
+/// `library` is a live handle of the loader's, and `past_us` may be called with any C string.
+pub unsafe fn load(library: *mut c_void, past_us: PastUs) -> Result<(), &'static CStr> {
     let host = Host {
         entry: Intercepted::find(library),
         call: Used::find(library)?,
         handles: Handles::find(|name| datum(library, name))?,
+        past_us,
     };
     let _ = HOST.set(host);
     Ok(())

@@ -150,7 +150,7 @@ fn create_on(membership: &Arc<Membership>, team: &Team, request: &Request) -> Re
     let touching = request.flavor == Flavor::Shared && !parts.iter().all(|part| part.scattered != 0);
     let places = if touching { place_together(team, &parts, &mut own, request.info)? } else { place_apart(&parts) };
 
-    let made = build(membership, team, request, &parts, &places, own);
+    let made = build(membership, team, request, &parts, &places, own, !touching);
     let agreed = team.exchange(&failure(&made)).and_then(|failures| agree(failures, team.rank(), made.as_ref().err().copied()));
     if let Err(error) = agreed {
         if let Ok((handle, _)) = made {
@@ -271,6 +271,7 @@ fn build(
     parts: &[Part],
     places: &Places,
     own: Own,
+    gaps: bool,
 ) -> Result<(MPI_Win, *mut c_void), Error> {
     let (peers, mappings) = map_all(parts, places, team.rank(), request)?;
     let base = peers[team.rank() as usize].base.cast::<c_void>();
@@ -279,7 +280,10 @@ fn build(
         tallies: Tallies::default(),
         membership: Arc::clone(membership),
         fence: Mutex::new(BarrierMember::new(team.size())),
-        attributes: attributes::Predefined::new(base, own.size as MPI_Aint, own.unit, request.flavor),
+        predefined: attributes::Predefined::new(base, own.size as MPI_Aint, own.unit, request.flavor),
+        cached: Mutex::default(),
+        name: Mutex::default(),
+        hints: Mutex::new(hints::Hints::new(request.flavor, request.info, gaps)),
         handler: Mutex::new(Handler::initial()),
         peers,
         _mappings: mappings,

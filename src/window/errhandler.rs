@@ -19,7 +19,19 @@ pub enum Handler {
 }
 
 /// The C type of a window's error handler.
-pub type Function = unsafe extern "C-unwind" fn(*mut MPI_Win, *mut c_int, ...);
+type InC = unsafe extern "C-unwind" fn(*mut MPI_Win, *mut c_int, ...);
+
+/// Open MPI: an error handler written in Fortran gets the window's Fortran handle. (MPICH's handles are the same integers in both.)
+#[cfg(transom_ompi)]
+pub type InFortran = unsafe extern "C-unwind" fn(*mut c_int, *mut c_int);
+
+/// A function of the application, by the language that it is written in.
+#[derive(Clone, Copy)]
+enum Function {
+    C(InC),
+    #[cfg(transom_ompi)]
+    Fortran(InFortran),
+}
 
 struct Entry {
     handle: MPI_Errhandler,
@@ -47,9 +59,18 @@ pub struct Reference {
 unsafe impl Send for Reference {}
 
 impl Reference {
-    /// The function to call, while nothing is held.
-    pub fn function(&self) -> Function {
-        self.function
+    /// Calls the function with a window and an error code, while nothing is held. It may throw or not return.
+    pub fn call(&self, mut win: MPI_Win, mut code: c_int) {
+        match self.function {
+            // SAFETY: a function that the application gave for this purpose, with the arguments that the standard prescribes.
+            Function::C(function) => unsafe { function(&mut win, &mut code) },
+            #[cfg(transom_ompi)]
+            Function::Fortran(function) => {
+                let mut win = super::handle::to_fortran(win);
+                // SAFETY: as above.
+                unsafe { function(&mut win, &mut code) }
+            }
+        }
     }
 }
 
@@ -144,8 +165,14 @@ unsafe impl Send for Handler {}
 pub fn created(handle: MPI_Errhandler, function: MPI_Win_errhandler_function) {
     let Some(function) = function else { return };
     // SAFETY: one C function pointer type with two spellings: mpi-sys declares it as "C", which may not be unwound through.
-    let function = unsafe { core::mem::transmute::<unsafe extern "C" fn(*mut MPI_Win, *mut c_int, ...), Function>(function) };
-    entries().push(Entry { handle, function, references: 1 });
+    let function = unsafe { core::mem::transmute::<unsafe extern "C" fn(*mut MPI_Win, *mut c_int, ...), InC>(function) };
+    entries().push(Entry { handle, function: Function::C(function), references: 1 });
+}
+
+/// As [`created`], by Fortran.
+#[cfg(transom_ompi)]
+pub fn created_in_fortran(handle: MPI_Errhandler, function: InFortran) {
+    entries().push(Entry { handle, function: Function::Fortran(function), references: 1 });
 }
 
 /// The host has given the application one more reference of this handle, from a window of its own. Where the handle is one that [`created`]

@@ -1,16 +1,19 @@
-//! A window's life: creation, flavours, handles, peers, the state of epochs, attributes, error handlers.
+//! A window's life: creation, flavours, handles, peers, the state of epochs, attributes, names, hints, error handlers.
 
-pub mod attributes;
+mod attributes;
 mod control;
 pub mod create;
 pub mod epoch;
 pub mod errhandler;
 pub mod handle;
 pub mod hints;
+pub mod keyval;
+mod name;
 
 use crate::base::error::{Class, Error, What};
 use crate::base::stats::Tallies;
 use crate::base::threads::lock;
+use crate::host::abi::MPI_Info;
 use crate::host::wait::Waiter;
 use crate::node::memory::{Block, Mapping};
 use crate::node::team::{Membership, Team};
@@ -63,7 +66,10 @@ pub struct Window {
     pub tallies: Tallies,
     membership: Arc<Membership>,
     fence: Mutex<BarrierMember>,
-    attributes: attributes::Predefined,
+    predefined: attributes::Predefined,
+    cached: Mutex<attributes::Cached>,
+    name: Mutex<name::Name>,
+    hints: Mutex<hints::Hints>,
     handler: Mutex<Handler>,
     /// Freed with the window, after the last mapping of them here is of no more use.
     _memory: Option<Block>,
@@ -157,6 +163,19 @@ impl Window {
         let _before = core::mem::replace(&mut *lock(&self.handler), handler);
     }
 
+    /// Hints with the values in use (`MPI_Win_get_info`).
+    pub fn hints(&self) -> hints::Hints {
+        lock(&self.hints).clone()
+    }
+
+    /// Takes over what may be changed after creation (`MPI_Win_set_info`).
+    pub fn update_hints(&self, info: MPI_Info) {
+        // Read before the lock is taken: the host is asked.
+        let mut hints = self.hints();
+        hints.update(info);
+        *lock(&self.hints) = hints;
+    }
+
     /// Base address, size and displacement unit for `MPI_Win_shared_query`. `None` asks for the first rank with memory.
     pub fn shared_query(&self, rank: Option<c_int>) -> Result<(*mut c_void, u64, u64), Error> {
         let peer = match rank {
@@ -180,6 +199,8 @@ pub unsafe fn free(handle: crate::host::abi::MPI_Win) -> Result<(), Error> {
     if window.epochs.is_passive() {
         return Err(Error::text(Class::RmaSync, "the window is freed inside a lock epoch"));
     }
+    // While the window is whole: callbacks may use it. One that fails does not keep the window, for which the other ranks wait.
+    let deleted = window.delete_attributes(handle);
     window.complete_operations();
     let met = window.last_barrier();
     window.tallies.fold();
@@ -190,5 +211,5 @@ pub unsafe fn free(handle: crate::host::abi::MPI_Win) -> Result<(), Error> {
         // window's.
         core::mem::forget(window);
     }
-    met
+    met.and(deleted)
 }

@@ -356,18 +356,6 @@ static void not_supported_yet(void) {
     REFUSED(MPI_Win_complete(window));
     REFUSED(MPI_Win_wait(window));
     REFUSED(MPI_Win_test(window, &flag));
-    char name[MPI_MAX_OBJECT_NAME] = "untouched";
-    int length, keyval;
-    MPI_Info info = MPI_INFO_NULL;
-    OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL));
-    REFUSED(MPI_Win_set_attr(window, keyval, name));
-    REFUSED(MPI_Win_delete_attr(window, keyval));
-    REFUSED(MPI_Win_set_name(window, "a name"));
-    REFUSED(MPI_Win_get_name(window, name, &length));
-    REFUSED(MPI_Win_get_info(window, &info));
-    REFUSED(MPI_Win_set_info(window, MPI_INFO_NULL));
-    CHECK(strcmp(name, "untouched") == 0 && info == MPI_INFO_NULL, "a refused call changed its result");
-    OK(MPI_Win_free_keyval(&keyval));
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window));
     REFUSED(MPI_Accumulate(buffer, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window));
     REFUSED(MPI_Get_accumulate(buffer, 1, MPI_INT, result, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window));

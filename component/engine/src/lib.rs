@@ -11,6 +11,7 @@ mod report;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Release;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use transom::base::fortran::{Entry, Symbol};
 use transom::base::functions::{COUNT, FINGERPRINT, Index};
 use transom::base::log;
 use transom::base::table::{Shared, VERSION, refusal};
@@ -36,7 +37,8 @@ pub unsafe extern "C" fn transom_engine_start(shared: *const Shared) -> c_int {
 }
 
 fn start(shared: &Shared) -> c_int {
-    if let Err(name) = table::load(shared.host) {
+    // SAFETY: what the table promises of both.
+    if let Err(name) = unsafe { table::load(shared.host, shared.past_us) } {
         log::line(format_args!("the host MPI has no {}", name.to_string_lossy()));
         return refusal::HOST;
     }
@@ -45,6 +47,7 @@ fn start(shared: &Shared) -> c_int {
         return refusal::FAILED;
     }
     fill(shared);
+    fill_fortran(shared);
     0
 }
 
@@ -60,3 +63,19 @@ macro_rules! fill {
     };
 }
 transom::mpi_functions!(fill);
+
+macro_rules! fill_fortran {
+    ($($entry:ident: $($symbol:ident)*;)*) => {
+        /// Those that this family has; what the others lead to is not ours to say.
+        fn fill_fortran(shared: &Shared) {
+            let store = |symbol: Symbol, entry: *mut c_void| {
+                // SAFETY: `fortran::COUNT` slots, checked by the fingerprint.
+                unsafe { (*shared.fortran_slots.add(symbol as usize)).store(entry, Release) };
+            };
+            $(if let Some(entry) = entries::fortran::entry(Entry::$entry) {
+                $(store(Symbol::$symbol, entry);)*
+            })*
+        }
+    };
+}
+transom::fortran_functions!(fill_fortran);

@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
-use transom::base::error::Error;
+use transom::base::error::{Error, What};
 use transom::base::log;
 use transom::base::threads::lock;
 use transom::host::abi::{self, MPI_Comm, MPI_Win, SUCCESS};
@@ -34,6 +34,9 @@ fn messages() -> MutexGuard<'static, Messages> {
 /// Makes a code for an error in a call. The same message keeps its code, so that a program which polls an erroneous call does not push
 /// other messages out.
 fn code_for(call: &str, error: &Error) -> c_int {
+    if let What::Callback(code) = error.what {
+        return code;
+    }
     let class = abi::class_number(error.class);
     let text = format!("{call}: {error}");
     let mut messages = messages();
@@ -95,11 +98,7 @@ pub(crate) fn call_handler(win: MPI_Win, handler: Handler, code: c_int) {
             fatal(&text, code)
         }
         Handler::Return => {}
-        Handler::Function(reference) => {
-            let (mut win, mut code) = (win, code);
-            // SAFETY: a function that the application gave for this purpose, with the arguments that the standard prescribes.
-            unsafe { (reference.function())(&mut win, &mut code) };
-        }
+        Handler::Function(reference) => reference.call(win, code),
     }
 }
 

@@ -1,13 +1,15 @@
 //! The engine object of the host's family: found beside `libtransom.so`, loaded and started.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::{CStr, c_char, c_void};
+use core::ptr;
 use std::ffi::CString;
+use std::panic::catch_unwind;
 use std::sync::OnceLock;
 
 use transom::base::functions::{COUNT, FINGERPRINT};
 use transom::base::table::{ENGINE_SYMBOL, Shared, Start, VERSION, refusal};
 
-use crate::host::{Family, Host, own_directory};
+use crate::host::{self, Family, Host, own_directory};
 use crate::slots::Slots;
 
 /// Starts the engine, which fills the slots of `PMPI_X`; or says why the program cannot be served, the slots as they were.
@@ -38,23 +40,29 @@ pub(crate) fn start(host: &Host, slots: &'static Slots) -> Result<(), String> {
         slot_count: COUNT as u32,
         functions: FINGERPRINT,
         slots: slots.profiling().as_ptr(),
+        fortran_slots: slots.fortran().as_ptr(),
+        past_us,
         host: host.handle,
         host_path: host.path.clone().into_raw(),
     });
-    let before: Vec<_> = (0..COUNT).map(|slot| slots.target(slot)).collect();
     // SAFETY: the table lives as long as the process, and the resolver's lock makes this the only call.
     let code = unsafe { start(shared) };
     let object = path.to_string_lossy();
     match code {
-        0 if before.iter().enumerate().any(|(slot, stub)| *stub == slots.target(slot)) => {
-            Err(format!("{object} left functions unserved"))
-        }
+        0 if (0..COUNT).any(|slot| slots.target(slot).is_none()) => Err(format!("{object} left functions unserved")),
         0 => Ok(()),
         refusal::MISMATCH => Err(format!("{object} is of another build than libtransom.so")),
         refusal::HOST => Err(format!("the MPI at {} lacks a function that is needed", host.path.to_string_lossy())),
         refusal::FAILED => Err(format!("{object} failed at its start")),
         code => Err(format!("{object} refused with code {code}")),
     }
+}
+
+/// [`host::past_us`], as the engine calls it.
+unsafe extern "C" fn past_us(symbol: *const c_char) -> *mut c_void {
+    // SAFETY: a C string, as the table demands.
+    let symbol = unsafe { CStr::from_ptr(symbol) };
+    catch_unwind(|| host::past_us(symbol)).ok().flatten().unwrap_or(ptr::null_mut())
 }
 
 fn loader_error() -> String {

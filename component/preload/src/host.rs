@@ -26,29 +26,9 @@ pub(crate) enum Family {
 
 impl Host {
     /// The host is the loaded object that defines `PMPI_Init`: a profiling tool defines `MPI_Init` alone.
-    ///
-    /// Where the program or one of its libraries is linked to it, it is next in the search order; an interpreter may have loaded it
-    /// with `RTLD_LOCAL`, as Python does, where no search order leads and only going through the loaded objects finds it.
     pub(crate) fn find() -> Option<Host> {
-        // SAFETY: a C string.
-        let next = unsafe { libc::dlsym(libc::RTLD_NEXT, PMPI_INIT.as_ptr()) };
-        let mut objects = loaded();
-        let own = objects.iter().position(|object| object.addresses.contains(&(Host::find as *const () as usize)));
-        let own = own.map(|own| objects.remove(own).addresses).unwrap_or_default();
-        if !next.is_null() {
-            return Host::defining(next, objects);
-        }
-        // Only after the loader has been left: `dlopen` inside the callback of `dl_iterate_phdr` takes the loader's two locks in the
-        // other order than a `dlopen` of another thread does.
-        let symbol = objects.iter().find_map(|object| {
-            let handle = open(&object.path)?;
-            // SAFETY: a live handle and a C string.
-            let symbol = unsafe { libc::dlsym(handle, PMPI_INIT.as_ptr()) };
-            // SAFETY: `handle` was opened here.
-            unsafe { libc::dlclose(handle) };
-            (!symbol.is_null() && !own.contains(&(symbol as usize))).then_some(symbol)
-        })?;
-        Host::defining(symbol, objects)
+        let symbol = past_us(PMPI_INIT)?;
+        Host::defining(symbol, loaded())
     }
 
     /// `dlsym` looks into an object's dependencies too, so the object searched need not be the one that defines.
@@ -121,6 +101,31 @@ impl Host {
 }
 
 const PMPI_INIT: &CStr = c"PMPI_Init";
+
+/// What a symbol would mean without this object.
+///
+/// Where the program or one of its libraries is linked to the host, that is next in the search order; an interpreter may have loaded it
+/// with `RTLD_LOCAL`, as Python does, where no search order leads and only going through the loaded objects finds it.
+pub(crate) fn past_us(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a C string.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if !next.is_null() {
+        return Some(next);
+    }
+    let mut objects = loaded();
+    let own = objects.iter().position(|object| object.addresses.contains(&(past_us as *const () as usize)));
+    let own = own.map(|own| objects.remove(own).addresses).unwrap_or_default();
+    // Only after the loader has been left: `dlopen` inside the callback of `dl_iterate_phdr` takes the loader's two locks in the
+    // other order than a `dlopen` of another thread does.
+    objects.iter().find_map(|object| {
+        let handle = open(&object.path)?;
+        // SAFETY: a live handle and a C string.
+        let symbol = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        // SAFETY: `handle` was opened here.
+        unsafe { libc::dlclose(handle) };
+        (!symbol.is_null() && !own.contains(&(symbol as usize))).then_some(symbol)
+    })
+}
 
 /// The family of those hosts that can only be told by what they call themselves.
 fn named(version: &str) -> Option<Family> {

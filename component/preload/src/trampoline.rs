@@ -5,17 +5,18 @@ use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicPtr;
 
+use transom::base::fortran::Symbol;
 use transom::base::functions::{COUNT, Index};
 
 use crate::resolve::resolve;
-use crate::slots::Slots;
+use crate::slots::{FIRST_OF_FORTRAN, SLOT_COUNT, Slots, Stub};
 
 macro_rules! trampolines {
     ($($name:ident $profiling:ident ($($argument:ident : $type:ty),*) $(-> $result:ty)?;)*) => {
-        static SLOTS: Slots = Slots::new([
-            $(AtomicPtr::new(stub::<{ Index::$name as usize }> as *mut c_void),)*
-            $(AtomicPtr::new(stub::<{ COUNT + Index::$name as usize }> as *mut c_void),)*
-        ]);
+        const STUBS: [Stub; FIRST_OF_FORTRAN] = [
+            $(stub::<{ Index::$name as usize }>,)*
+            $(stub::<{ COUNT + Index::$name as usize }>,)*
+        ];
         $(
             trampolines!(@export $name, COUNT + Index::$name as usize);
             trampolines!(@export $profiling, Index::$name as usize);
@@ -47,6 +48,24 @@ macro_rules! trampolines {
     };
 }
 transom::mpi_functions!(trampolines);
+
+macro_rules! fortran_trampolines {
+    ($($entry:ident: $($symbol:ident)*;)*) => {
+        const FORTRAN_STUBS: [Stub; SLOT_COUNT - FIRST_OF_FORTRAN] = [$($(stub::<{ FIRST_OF_FORTRAN + Symbol::$symbol as usize }>,)*)*];
+        $($(trampolines!(@export $symbol, FIRST_OF_FORTRAN + Symbol::$symbol as usize);)*)*
+    };
+}
+transom::fortran_functions!(fortran_trampolines);
+
+static SLOTS: Slots = Slots::new({
+    let mut stubs = [FORTRAN_STUBS[0]; SLOT_COUNT];
+    let mut slot = 0;
+    while slot < SLOT_COUNT {
+        stubs[slot] = if slot < FIRST_OF_FORTRAN { STUBS[slot] } else { FORTRAN_STUBS[slot - FIRST_OF_FORTRAN] };
+        slot += 1;
+    }
+    stubs
+});
 
 /// [`resolve`], as the stubs call it.
 extern "C" fn ask(slot: usize) -> *mut c_void {

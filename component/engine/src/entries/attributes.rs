@@ -1,9 +1,50 @@
-//! Attributes, names and info of windows. The predefined attributes are answered; the rest is the next issue's.
+//! Attributes, keyvals, names and info of windows.
 
 use super::{forward, serve};
-use core::ffi::{c_char, c_int, c_void};
-use transom::base::error::{Class, Error};
-use transom::host::abi::{MPI_Info, MPI_Win};
+use crate::report;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr;
+use transom::base::config;
+use transom::base::error::Error;
+use transom::host::abi::{KEYVAL_INVALID, MPI_Info, MPI_Win, SUCCESS};
+use transom::host::info;
+use transom::window::Window;
+use transom::window::keyval::{self, Freed, Language};
+
+pub(crate) unsafe extern "C-unwind" fn MPI_Win_create_keyval(
+    win_copy_attr_fn: *const c_void,
+    win_delete_attr_fn: *const c_void,
+    win_keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> c_int {
+    let code = forward!(MPI_Win_create_keyval(win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state));
+    if code == SUCCESS {
+        // SAFETY: written by the successful call.
+        keyval::created(unsafe { *win_keyval }, win_delete_attr_fn, extra_state);
+    }
+    code
+}
+
+pub(crate) unsafe extern "C-unwind" fn MPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
+    // SAFETY: a valid place, as MPI demands of the application.
+    match keyval::free(unsafe { *win_keyval }) {
+        Freed::ByHost => forward!(MPI_Win_free_keyval(win_keyval)),
+        Freed::Unknown if config::get().disable => forward!(MPI_Win_free_keyval(win_keyval)),
+        // Not passed on: Open MPI answers with MPI_ERR_OTHER.
+        Freed::Unknown => report::on_nothing("MPI_Win_free_keyval", &keyval::unknown()),
+        Freed::Later => {
+            // SAFETY: as above.
+            unsafe { *win_keyval = KEYVAL_INVALID };
+            SUCCESS
+        }
+    }
+}
+
+/// Delivers an attribute; the languages differ in what they get of it.
+pub(super) fn get(window: &Window, keyval: c_int, reader: Language, deliver: impl FnOnce(Option<isize>)) -> Result<(), Error> {
+    deliver(window.attribute(keyval, reader)?);
+    Ok(())
+}
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_attr(
     win: MPI_Win,
@@ -11,46 +52,76 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_attr(
     attribute_val: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    let deliver = |window: &transom::window::Window| {
-        let value =
-            window.predefined_attribute(win_keyval).ok_or(Error::not_supported("attributes with keyvals of the program"))?;
+    let deliver = |value: Option<isize>| {
         // SAFETY: the places for a pointer and a flag that MPI demands of the application.
         unsafe {
-            *attribute_val.cast::<*mut c_void>() = value;
-            *flag = 1;
+            *flag = c_int::from(value.is_some());
+            if let Some(value) = value {
+                *attribute_val.cast::<isize>() = value;
+            }
         }
-        Ok(())
     };
-    serve!(MPI_Win_get_attr, win, |window| deliver(window), forward!(MPI_Win_get_attr(win, win_keyval, attribute_val, flag)))
-}
-
-/// What setting or deleting an attribute comes to: a predefined one is fixed.
-fn refuse(window: &transom::window::Window, keyval: c_int) -> Result<(), Error> {
-    Err(match window.predefined_attribute(keyval) {
-        Some(_) => Error::text(Class::Keyval, "a predefined attribute of a window cannot be changed"),
-        None => Error::not_supported("attributes with keyvals of the program"),
+    serve!(MPI_Win_get_attr, win, |window| get(window, win_keyval, Language::C, deliver), {
+        forward!(MPI_Win_get_attr(win, win_keyval, attribute_val, flag))
     })
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    serve!(MPI_Win_set_attr, win, |window| refuse(window, win_keyval), forward!(MPI_Win_set_attr(win, win_keyval, attribute_val)))
+    serve!(
+        MPI_Win_set_attr,
+        win,
+        |window| window.set_attribute(win, win_keyval, attribute_val as isize, Language::C),
+        forward!(MPI_Win_set_attr(win, win_keyval, attribute_val))
+    )
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) -> c_int {
-    serve!(MPI_Win_delete_attr, win, |window| refuse(window, win_keyval), forward!(MPI_Win_delete_attr(win, win_keyval)))
+    serve!(
+        MPI_Win_delete_attr,
+        win,
+        |window| window.delete_attribute(win, win_keyval),
+        forward!(MPI_Win_delete_attr(win, win_keyval))
+    )
 }
 
-macro_rules! not_supported {
-    ($($name:ident ($win:ident $(, $argument:ident : $type:ty)*);)*) => {
-        $(pub(crate) unsafe extern "C-unwind" fn $name($win: MPI_Win $(, $argument: $type)*) -> c_int {
-            serve!($name, $win, |_window| Err(Error::not_supported(stringify!($name))), forward!($name($win $(, $argument)*)))
-        })*
+pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_name(win: MPI_Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
+    let deliver = |window: &Window| {
+        let name = window.name();
+        // SAFETY: room for MPI_MAX_OBJECT_NAME characters, as MPI demands of the application; a name is shorter.
+        unsafe {
+            ptr::copy_nonoverlapping(name.as_ptr().cast::<c_char>(), win_name, name.len());
+            *win_name.add(name.len()) = 0;
+            *resultlen = name.len() as c_int;
+        }
+        Ok(())
     };
+    serve!(MPI_Win_get_name, win, |window| deliver(window), forward!(MPI_Win_get_name(win, win_name, resultlen)))
 }
 
-not_supported! {
-    MPI_Win_get_name(win, win_name: *mut c_char, resultlen: *mut c_int);
-    MPI_Win_set_name(win, win_name: *const c_char);
-    MPI_Win_get_info(win, info_used: *mut MPI_Info);
-    MPI_Win_set_info(win, info: MPI_Info);
+pub(crate) unsafe extern "C-unwind" fn MPI_Win_set_name(win: MPI_Win, win_name: *const c_char) -> c_int {
+    let set = |window: &Window| {
+        // SAFETY: a C string, as MPI demands of the application.
+        window.set_name(unsafe { CStr::from_ptr(win_name) }.to_bytes());
+        Ok(())
+    };
+    serve!(MPI_Win_set_name, win, |window| set(window), forward!(MPI_Win_set_name(win, win_name)))
+}
+
+pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_info(win: MPI_Win, info_used: *mut MPI_Info) -> c_int {
+    let deliver = |window: &Window| {
+        let hints = window.hints().list();
+        let info = info::create(hints.iter().map(|(key, value)| (*key, value.as_c_str())))?;
+        // SAFETY: a valid place, as MPI demands of the application.
+        unsafe { *info_used = info };
+        Ok(())
+    };
+    serve!(MPI_Win_get_info, win, |window| deliver(window), forward!(MPI_Win_get_info(win, info_used)))
+}
+
+pub(crate) unsafe extern "C-unwind" fn MPI_Win_set_info(win: MPI_Win, info: MPI_Info) -> c_int {
+    let set = |window: &Window| {
+        window.update_hints(info);
+        Ok(())
+    };
+    serve!(MPI_Win_set_info, win, |window| set(window), forward!(MPI_Win_set_info(win, info)))
 }

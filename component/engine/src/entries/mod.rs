@@ -4,6 +4,7 @@
 
 mod attributes;
 mod creation;
+pub(crate) mod fortran;
 mod handlers;
 mod life;
 mod memory;
