@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{Host, Job, Side};
+use common::{Family, Job, Side};
 
 /// A directory of a test's own, gone with it.
 struct Scratch(PathBuf);
@@ -329,9 +329,9 @@ fn without_its_engine_the_host_answers(on: Side) {
     scratch.copy(&BUILT);
     let program = scratch.compile(&on.host.compiler(), "ring", "exec_ring", &["-ldl"]);
     let job = two_ranks_behind(&scratch.path("bin/transom"), on, &program);
-    let engine = scratch.path(match on.host {
-        Host::Mpich => "lib/transom/libtransom_mpich.so",
-        Host::OpenMpi => "lib/transom/libtransom_ompi.so",
+    let engine = scratch.path(match on.host.family() {
+        Family::Mpich => "lib/transom/libtransom_mpich.so",
+        Family::OpenMpi => "lib/transom/libtransom_ompi.so",
     });
 
     let outcome = job.passes();

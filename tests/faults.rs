@@ -1,7 +1,7 @@
 //! A rank dies while others wait for it: their waits end with an error, soon. Both launchers let the survivors live on when asked to.
 
 mod common;
-use common::{Host, Side};
+use common::Side;
 
 const RANKS: u32 = 3;
 /// Death comes 0.3 s after the wait has begun, and a long wait looks for it every now and then.
@@ -16,11 +16,8 @@ fn survivors_see_an_error(on: Side, scenario: &str) {
 }
 
 fn survive(on: Side, scenario: &str) -> common::Outcome {
-    let flag = match on.host {
-        Host::Mpich => "-disable-auto-cleanup",
-        Host::OpenMpi => "--enable-recovery",
-    };
     // Launchers differ in the status of a job that lost a rank, so only what the survivors say counts.
+    let flag = on.host.survivors_live_on();
     let outcome = on.program("faults").ranks(RANKS).arg(scenario).arg((RANKS - 1).to_string()).launcher_flag(flag).run();
     outcome.expect(outcome.reports.len() == RANKS as usize - 1, "not every survivor has reported");
     let slowest = outcome.reports.iter().filter_map(|report| number_after(report, "seconds=")).max();

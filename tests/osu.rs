@@ -37,7 +37,7 @@ fn installed(name: &str, hosts: &[Host]) -> PathBuf {
         for program in ["osu_put_latency", "osu_get_bw"] {
             let place = Path::new("mpi/one-sided").join(program);
             let source = root().join("tests/osu_fixture").join(&place).with_extension("c");
-            let prefix = tree.join(host.suffix()).join("libexec/osu-micro-benchmarks");
+            let prefix = tree.join(host.name()).join("libexec/osu-micro-benchmarks");
             compile(&host.compiler(), &source, &prefix.join(place));
         }
     }
@@ -107,7 +107,7 @@ fn hosts_stand_side_by_side_bare_and_with_transom() {
 #[test]
 fn a_tree_of_one_host_needs_only_that_host() {
     for (host, title, other) in [(Host::Mpich, "MPICH 4", "Open MPI"), (Host::OpenMpi, "Open MPI 4", "MPICH")] {
-        let tree = installed(&format!("only-{}", host.suffix()), &[host]);
+        let tree = installed(&format!("only-{}", host.name()), &[host]);
         let said = osu(&["--bare", "--rounds", "2"], &tree, &["put_latency"]);
         said.expect(said.success, "ci/osu failed");
         said.says(title);

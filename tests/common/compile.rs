@@ -26,7 +26,7 @@ pub(super) fn program(host: Host, name: &str) -> PathBuf {
     for header in headers {
         fs::read(&header).unwrap_or_else(|error| panic!("{}: {error}", header.display())).hash(&mut key);
     }
-    let directory = root().join("target/tests").join(host.suffix());
+    let directory = root().join("target/tests").join(host.name());
     let executable = directory.join(format!("{name}-{:016x}", key.finish()));
     if executable.is_file() {
         return executable;

@@ -1,6 +1,6 @@
 //! One start of a launcher and what came of it.
 
-use super::{Host, Side, compile, dist, processes};
+use super::{Side, compile, dist, processes};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -167,10 +167,7 @@ impl Job {
         }
         if !self.alone {
             words.push(self.side.host.launcher().into());
-            if self.side.host == Host::OpenMpi {
-                // More ranks than cores is what these tests do; a rank bound to one core would meet those of another test there.
-                words.extend(["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"].map(OsString::from));
-            }
+            words.extend(self.side.host.launcher_flags().iter().map(OsString::from));
             words.extend(self.launcher.iter().cloned());
         }
         for (index, part) in self.parts.iter().enumerate() {
@@ -219,7 +216,7 @@ impl Job {
         command.env(processes::MARK, &mark).env("TMPDIR", &scratch);
         if self.shell.is_none() {
             // A rank that is killed leaves Open MPI's files there, which lie in /dev/shm if nothing is said.
-            for component in ["btl_vader", "osc_rdma", "osc_sm"] {
+            for component in ["btl_vader", "btl_sm", "osc_rdma", "osc_sm"] {
                 command.env(format!("OMPI_MCA_{component}_backing_directory"), &scratch);
             }
         }

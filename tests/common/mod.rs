@@ -2,41 +2,18 @@
 //! `transom exec`, with a time limit that leaves no process behind.
 //!
 //! A test is a function over a [`Side`]; [`on_hosts!`](crate::on_hosts) makes from it one `#[test]` per host with Transom
-//! (`mpich::NAME`, `openmpi::NAME`) and, as a control, one per host without it (`bare::mpich::NAME`, `bare::openmpi::NAME`), so that a
-//! program which asks for more than MPI promises is found out by the host itself.
+//! (`mpich::NAME`, `openmpi::NAME`, …) and, as a control, one per host without it (`bare::NAME::mpich`, …), so that a program which asks
+//! for more than MPI promises is found out by the host itself. Only `ci/test hosts` runs those of hosts that are not Debian's.
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses its own part")]
 
 mod compile;
+mod host;
 mod job;
 mod processes;
 
+pub(crate) use host::{Family, Host};
 pub(crate) use job::{Job, Outcome};
 use std::path::PathBuf;
-
-/// An MPI implementation with its compiler and its launcher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Host {
-    Mpich,
-    OpenMpi,
-}
-
-impl Host {
-    /// Suffix of Debian's names: `mpicc.mpich`, `mpirun.openmpi`.
-    pub(crate) fn suffix(self) -> &'static str {
-        match self {
-            Host::Mpich => "mpich",
-            Host::OpenMpi => "openmpi",
-        }
-    }
-
-    pub(crate) fn compiler(self) -> String {
-        format!("mpicc.{}", self.suffix())
-    }
-
-    pub(crate) fn launcher(self) -> String {
-        format!("mpirun.{}", self.suffix())
-    }
-}
 
 /// A host, bare or with Transom in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,19 +48,29 @@ pub(crate) fn dist(file: &str) -> PathBuf {
 
 /// Makes tests from functions over a [`Side`].
 ///
-/// `NAME;` runs under both hosts, bare and with Transom. `NAME, bare: [HOST…] "REASON";` names the hosts that can serve as a control
-/// and says why the others cannot.
+/// * `NAME;` runs under every host, bare and with Transom.
+/// * `NAME, bare: [HOST…] "REASON";` names the hosts that can serve as a control and says why the others cannot.
+/// * `NAME, bare except: [HOST…] "REASON";` names those that cannot.
+/// * `NAME, not under: [HOST…] "REASON", …;` leaves a host out altogether.
 #[macro_export]
 macro_rules! on_hosts {
-    ($($name:ident $(, bare: [$($bare:ident)*] $reason:literal)?;)*) => {
-        mod mpich {
-            $(#[test] fn $name() { super::$name($crate::common::Side { host: $crate::common::Host::Mpich, transom: true }); })*
-        }
-        mod openmpi {
-            $(#[test] fn $name() { super::$name($crate::common::Side { host: $crate::common::Host::OpenMpi, transom: true }); })*
-        }
+    ($($name:ident
+        $(, not under: [$($without:ident)*] $no_host:literal)?
+        $(, bare: [$($bare:ident)*] $few_controls:literal)?
+        $(, bare except: [$($except:ident)*] $no_control:literal)?;
+    )*) => {
+        $crate::on_hosts! { @host mpich Mpich, $($name [$($($without)*)?])* }
+        $crate::on_hosts! { @host openmpi OpenMpi, $($name [$($($without)*)?])* }
+        $crate::on_hosts! { @host mpich5 Mpich5, $($name [$($($without)*)?])* }
+        $crate::on_hosts! { @host openmpi5 OpenMpi5, $($name [$($($without)*)?])* }
+        $crate::on_hosts! { @host impi Impi, $($name [$($($without)*)?])* }
         mod bare {
-            $($crate::bare_hosts! { $name $([$($bare)*])? })*
+            $($crate::bare_hosts! { $name except [$($($without)*)? $($($except)*)?] $(only [$($bare)*])? })*
+        }
+    };
+    (@host $module:ident $host:ident, $($name:ident [$($without:ident)*])*) => {
+        mod $module {
+            $($crate::test_unless! { $module [$($without)*] $name = super::$name, $host, true })*
         }
     };
 }
@@ -91,17 +78,49 @@ macro_rules! on_hosts {
 /// The controls of one function: a module of the function's name, since a macro cannot add to a module that exists.
 #[macro_export]
 macro_rules! bare_hosts {
-    ($name:ident) => { $crate::bare_hosts! { $name [mpich openmpi] } };
-    ($name:ident []) => {};
-    ($name:ident [$($host:ident)+]) => {
+    ($name:ident except $except:tt only []) => {};
+    ($name:ident except $except:tt only [$($only:ident)+]) => {
         mod $name {
-            $($crate::bare_hosts! { @one $name $host })+
+            $($crate::bare_hosts! { @one $name $only $except })+
         }
     };
-    (@one $name:ident mpich) => {
-        #[test] fn mpich() { super::super::$name($crate::common::Side { host: $crate::common::Host::Mpich, transom: false }); }
+    ($name:ident except $except:tt) => {
+        $crate::bare_hosts! { $name except $except only [mpich openmpi mpich5 openmpi5 impi] }
     };
-    (@one $name:ident openmpi) => {
-        #[test] fn openmpi() { super::super::$name($crate::common::Side { host: $crate::common::Host::OpenMpi, transom: false }); }
+    (@one $name:ident mpich $except:tt) => {
+        $crate::test_unless! { mpich $except mpich = super::super::$name, Mpich, false }
     };
+    (@one $name:ident openmpi $except:tt) => {
+        $crate::test_unless! { openmpi $except openmpi = super::super::$name, OpenMpi, false }
+    };
+    (@one $name:ident mpich5 $except:tt) => {
+        $crate::test_unless! { mpich5 $except mpich5 = super::super::$name, Mpich5, false }
+    };
+    (@one $name:ident openmpi5 $except:tt) => {
+        $crate::test_unless! { openmpi5 $except openmpi5 = super::super::$name, OpenMpi5, false }
+    };
+    (@one $name:ident impi $except:tt) => {
+        $crate::test_unless! { impi $except impi = super::super::$name, Impi, false }
+    };
+}
+
+/// `HOST [EXCEPTION…] NAME = FUNCTION, VARIANT, TRANSOM`: a test of this name, unless the host is among the exceptions.
+#[macro_export]
+macro_rules! test_unless {
+    ($host:ident [] $name:ident = $function:path, $variant:ident, $transom:literal) => {
+        #[test]
+        fn $name() {
+            $function($crate::common::Side { host: $crate::common::Host::$variant, transom: $transom });
+        }
+    };
+    (mpich [mpich $($rest:ident)*] $($test:tt)*) => {};
+    (openmpi [openmpi $($rest:ident)*] $($test:tt)*) => {};
+    (mpich5 [mpich5 $($rest:ident)*] $($test:tt)*) => {};
+    (openmpi5 [openmpi5 $($rest:ident)*] $($test:tt)*) => {};
+    (impi [impi $($rest:ident)*] $($test:tt)*) => {};
+    ($host:ident [mpich $($rest:ident)*] $($test:tt)*) => { $crate::test_unless! { $host [$($rest)*] $($test)* } };
+    ($host:ident [openmpi $($rest:ident)*] $($test:tt)*) => { $crate::test_unless! { $host [$($rest)*] $($test)* } };
+    ($host:ident [mpich5 $($rest:ident)*] $($test:tt)*) => { $crate::test_unless! { $host [$($rest)*] $($test)* } };
+    ($host:ident [openmpi5 $($rest:ident)*] $($test:tt)*) => { $crate::test_unless! { $host [$($rest)*] $($test)* } };
+    ($host:ident [impi $($rest:ident)*] $($test:tt)*) => { $crate::test_unless! { $host [$($rest)*] $($test)* } };
 }
