@@ -1,7 +1,7 @@
 //! A window's life: creation of every served flavour, queries, attributes, error handlers, and what is left when it ends.
 
 mod common;
-use common::{Outcome, Side};
+use common::{Host, Outcome, Side};
 
 fn shared_parts_touch(on: Side) {
     on.program("shared_parts").ranks(4).arg("contiguous").passes();
@@ -113,9 +113,10 @@ fn odd_sizes_are_aligned(on: Side) {
     on.program("attributes").ranks(3).arg("aligned").passes();
 }
 
-/// What is left in a `/dev/shm` of the job's own.
-fn leftovers(outcome: &Outcome) -> Vec<&str> {
-    outcome.stdout.lines().filter_map(|line| line.strip_prefix("left: ")).collect()
+/// What is left in a `/dev/shm` of the job's own, but for what the host cannot clear away when its ranks are killed.
+fn leftovers(on: Side, outcome: &Outcome) -> Vec<&str> {
+    let files = outcome.stdout.lines().filter_map(|line| line.strip_prefix("left: "));
+    files.filter(|file| !(on.host == Host::Mpich5 && file.starts_with("mpich_shm_"))).collect()
 }
 
 /// Ends the launcher with its own status, after naming each file that is left.
@@ -128,14 +129,14 @@ exit $status"#;
 fn those_alive_at_finalize_are_cleared_away(on: Side) {
     let job = on.program("many_windows").ranks(2).arg("left_at_finalize").in_own_mounts(LOOK_AFTER);
     let outcome = job.passes();
-    outcome.expect(leftovers(&outcome).is_empty(), "files are left in /dev/shm");
+    outcome.expect(leftovers(on, &outcome).is_empty(), "files are left in /dev/shm");
 }
 
 /// Case 17: all ranks are killed in the middle of epochs, and another job follows.
 fn nothing_is_left_when_all_ranks_are_killed(on: Side) {
     let job = on.program("left_behind").ranks(2).arg("killed_in_epochs").in_own_mounts(LOOK_AFTER);
     let outcome = job.fails();
-    outcome.expect(leftovers(&outcome).is_empty(), "files are left in /dev/shm");
+    outcome.expect(leftovers(on, &outcome).is_empty(), "files are left in /dev/shm");
     on.program("left_behind").ranks(2).arg("freed").in_own_mounts(LOOK_AFTER).passes();
 }
 
@@ -270,7 +271,7 @@ on_hosts! {
     those_alive_at_finalize_are_cleared_away, bare: [openmpi] "MPICH 4.0.2 aborts inside UCX";
     nothing_is_left_when_all_ranks_are_killed;
     a_small_dev_shm_is_enough, bare: [] "MPICH 4.0.2 dies of SIGBUS, and Open MPI 4.1.4 hangs at times";
-    no_dev_shm_is_needed;
+    no_dev_shm_is_needed, not under: [mpich5] "MPICH 5.0.2 does not start without it";
     windows_of_many_gigabytes, bare: [] "MPICH 4.0.2 finds wrong values, and Open MPI 4.1.4 needs minutes";
     large_count_forms, bare: [] "MPICH 4.0.2 has wrong results, and Open MPI 4.1.4 has no such forms";
     of_parts_of_the_world, bare: [] "MPICH 4.0.2 returns wrong bases, and Open MPI 4.1.4 confuses files of two communicators";
