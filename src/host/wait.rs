@@ -62,6 +62,22 @@ impl<'a> Waiter<'a> {
         if progress::turn(|| word.load(Relaxed) != seen) {
             self.sleep = SLEEP_FIRST;
         }
+        self.sleep_while(word, seen)
+    }
+
+    /// As [`Waiter::pause`], for a caller that holds what others wait for, and whom nobody needs in order to let go of what it waits for: it runs
+    /// nothing but its sleep. Progress runs callbacks and messages of others, and they may want what is held here.
+    #[cold]
+    #[inline(never)]
+    pub fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
+        if let Some(rank) = self.watch.known_dead() {
+            return Err(died(rank));
+        }
+        self.sleep_while(word, seen)
+    }
+
+    /// Sleeps while `word` holds `seen`, a little longer each time, and looks from time to time who has died.
+    fn sleep_while(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
         if word.load(Relaxed) == seen {
             futex_wait(word, seen, self.sleep);
             self.sleep = (self.sleep * 2).min(SLEEP_LONGEST);

@@ -30,6 +30,10 @@ impl Wait for Waiter<'_> {
     fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
         Waiter::pause(self, word, seen)
     }
+
+    fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Error> {
+        Waiter::pause_holding(self, word, seen)
+    }
 }
 
 /// What became of a communicator.

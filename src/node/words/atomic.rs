@@ -104,6 +104,11 @@ mod checked {
         }
 
         #[track_caller]
+        pub fn swap(&self, value: u32, order: Ordering) -> u32 {
+            self.0.swap(value, seen(order))
+        }
+
+        #[track_caller]
         pub fn fetch_add(&self, value: u32, order: Ordering) -> u32 {
             self.0.fetch_add(value, seen(order))
         }

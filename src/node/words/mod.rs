@@ -9,7 +9,7 @@
 //! Before its first [`Wait::pause`] a caller adds itself to a count of sleepers beside the word that it waits for, and whoever
 //! changes that word calls [`wake`] only if the count is not zero: where nobody sleeps, nothing is paid but a load. That is
 //! Dekker's pattern (waiter: announce, fence, look at the word; waker: change the word, fence, look at the announcements), and
-//! the barrier and the lock's queue pay for it in full. Unlocking does not: in an exclusive unlock the fence would cost as much
+//! the barrier, the lock's queue, stripes and post/complete pay for it in full. Unlocking does not: in an exclusive unlock the fence would cost as much
 //! as all the rest of the epoch. What can go wrong there is that the unlock's store is still on its way out of the processor while
 //! a waiter has had time to announce itself, enter the kernel and compare the word; then it sleeps on to the end of its bound, at
 //! most a millisecond.
@@ -27,15 +27,19 @@
 
 pub mod atomic;
 pub mod barrier;
+pub mod exclusion;
 pub mod lock;
 #[cfg(all(test, loom))]
 mod models;
+pub mod pscw;
 #[cfg(all(test, not(loom)))]
 mod stress;
 
 use atomic::{AtomicU32, Ordering, fence_after_rmw, spin_loop};
 pub use barrier::{BarrierMember, BarrierWords};
+pub use exclusion::{Announcement, ExclusionWords, Origin, StripeSet};
 pub use lock::LockWords;
+pub use pscw::{CompletionWords, PostSleepers, PostSlot};
 
 /// How a blocked caller passes the time.
 pub trait Wait {
@@ -55,6 +59,9 @@ pub trait Wait {
     /// bounded time whatever happens, and should return soon after `word` has changed or [`wake`] was called on it; it may
     /// return early, for no reason. `Err` ends the wait, and the blocked call returns it.
     fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Self::Error>;
+
+    /// As [`Wait::pause`], for a caller that holds stripes (see [`exclusion`]): it only sleeps. Whatever else it ran might want the same stripes.
+    fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Self::Error>;
 }
 
 /// 15 to 45 µs: the processor's `pause` takes 15 to 45 ns.

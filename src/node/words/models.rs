@@ -30,6 +30,10 @@ impl Wait for Yield {
         thread::yield_now();
         Ok(())
     }
+
+    fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Infallible> {
+        self.pause(word, seen)
+    }
 }
 
 /// The same, without spinning first: a reader starves at its first refusal.
@@ -44,6 +48,10 @@ impl Wait for YieldAtOnce {
 
     fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Infallible> {
         Yield.pause(word, seen)
+    }
+
+    fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Infallible> {
+        self.pause(word, seen)
     }
 }
 
@@ -70,6 +78,10 @@ impl Wait for Sleep {
             drop(KERNEL.1.wait(queue).unwrap());
         }
         Ok(())
+    }
+
+    fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Infallible> {
+        self.pause(word, seen)
     }
 }
 
@@ -154,6 +166,10 @@ fn queue_of_writers() {
         fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Infallible> {
             // An unlock may miss a sleeper (see `super`), so at the head of the queue nobody sleeps without a limit.
             if core::ptr::eq(word, &self.0.state) { Yield.pause(word, seen) } else { Sleep.pause(word, seen) }
+        }
+
+        fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Infallible> {
+            self.pause(word, seen)
         }
     }
 

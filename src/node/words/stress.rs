@@ -1,5 +1,7 @@
 //! The words under real threads and processes, more of them than this machine has cores.
 
+mod exclusion;
+
 use super::atomic::{AtomicU32, Ordering};
 use super::{BarrierMember, BarrierWords, LockWords, Wait};
 use core::cell::{Cell, UnsafeCell};
@@ -42,6 +44,10 @@ impl Wait for Sleep {
         self.pauses += 1;
         if self.begun.elapsed() < LIMIT { Ok(()) } else { Err("hung") }
     }
+
+    fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Self::Error> {
+        self.pause(word, seen)
+    }
 }
 
 /// Calls a function at each pause: other callers' doings, at a chosen moment.
@@ -56,6 +62,10 @@ impl<F: FnMut(u32) -> Result<(), E>, E> Wait for AtPause<F> {
 
     fn pause(&mut self, _word: &AtomicU32, seen: u32) -> Result<(), E> {
         (self.0)(seen)
+    }
+
+    fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), E> {
+        self.pause(word, seen)
     }
 }
 
