@@ -9,7 +9,6 @@ import argparse
 import faulthandler
 import json
 import sys
-import traceback
 import unittest
 from pathlib import Path
 
@@ -26,20 +25,20 @@ class Recorder(unittest.TestResult):
         super().__init__()
         self.result, self.texts = "pass", []
 
-    def _fails(self, error, where=""):
+    def _fails(self, test, error, where=""):
         self.result = "fail"
         if len(self.texts) < TEXTS_OF_A_TEST:
-            self.texts.append("".join(traceback.format_exception(*error)) + where)
+            self.texts.append(self._exc_info_to_string(error, test) + where)
 
     def addError(self, test, error):
-        self._fails(error)
+        self._fails(test, error)
 
     def addFailure(self, test, error):
-        self._fails(error)
+        self._fails(test, error)
 
     def addSubTest(self, test, subtest, error):
         if error:
-            self._fails(error, f"in the part {subtest._subDescription()}")
+            self._fails(test, error, f"in the part {subtest._subDescription()}")
 
     def addSkip(self, test, reason):
         if self.result == "pass":
