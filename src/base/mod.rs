@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod error;
+pub mod family;
 pub mod fortran;
 pub mod functions;
 pub mod hash;

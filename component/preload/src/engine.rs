@@ -9,15 +9,12 @@ use std::sync::OnceLock;
 use transom::base::functions::{COUNT, FINGERPRINT};
 use transom::base::table::{ENGINE_SYMBOL, Shared, Start, VERSION, refusal};
 
-use crate::host::{self, Family, Host, own_directory};
+use crate::host::{self, Host, own_directory};
 use crate::slots::Slots;
 
 /// Starts the engine, which fills the slots of `PMPI_X`; or says why the program cannot be served, the slots as they were.
 pub(crate) fn start(host: &Host, slots: &'static Slots) -> Result<(), String> {
-    let file = match host.family()? {
-        Family::Mpich => "libtransom_mpich.so",
-        Family::OpenMpi => "libtransom_ompi.so",
-    };
+    let file = host.family()?.engine();
     let directory = own_directory().ok_or("the directory of libtransom.so cannot be told")?;
     let path = [directory.to_bytes(), b"/", file.as_bytes()].concat();
     let path = CString::new(path).map_err(|_| "a path with a zero byte")?;

@@ -1,9 +1,10 @@
 //! The host MPI: which loaded object it is, and of which family.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::ops::Range;
 use std::ffi::CString;
 
+use transom::base::family::Family;
 use transom::base::functions::NAMES;
 
 /// The MPI library that the program loaded.
@@ -13,15 +14,6 @@ pub(crate) struct Host {
     /// Path of the object, as the loader knows it.
     pub(crate) path: CString,
     addresses: Range<usize>,
-}
-
-/// Hosts with one binary interface, served by one engine object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
-    /// MPICH and what descends from it: handles are ints.
-    Mpich,
-    /// Open MPI: handles are pointers.
-    OpenMpi,
 }
 
 impl Host {
@@ -59,38 +51,8 @@ impl Host {
 
     /// The family, or why there is none.
     pub(crate) fn family(&self) -> Result<Family, String> {
-        if self.symbol(c"ompi_mpi_comm_world").is_some() {
-            return Ok(Family::OpenMpi);
-        }
-        let path = self.path.to_string_lossy();
-        let version = self.version().unwrap_or_default();
-        let file = path.rsplit('/').next().unwrap_or(&path);
-        // MPICH built for the standard's own binary interface says that it is MPICH, but its handles are pointers.
-        if file.contains("mpi_abi") {
-            return Err(format!("{path} has the binary interface of MPI 5, which is not served yet"));
-        }
-        named(&version).ok_or_else(|| {
-            let first = version.lines().next().unwrap_or_default();
-            format!(
-                "the MPI at {path} ({}) is of no family that is served",
-                if first.is_empty() { "version unknown" } else { first }
-            )
-        })
-    }
-
-    /// What the host says of itself; MPI lets this be asked before `MPI_Init`.
-    fn version(&self) -> Option<String> {
-        let function = self.symbol(c"PMPI_Get_library_version")?;
-        // SAFETY: MPI's prototype of the function.
-        let function =
-            unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int>(function) };
-        // Twice the longest MPI_MAX_LIBRARY_VERSION_STRING that is known (MPICH), and zero at its end.
-        let mut text = vec![0_u8; 16_384];
-        let mut length: c_int = 0;
-        // SAFETY: the buffer is longer than any host's text.
-        let code = unsafe { function(text.as_mut_ptr().cast(), &mut length) };
-        let text = CStr::from_bytes_until_nul(&text).ok()?;
-        (code == 0).then(|| text.to_string_lossy().into_owned())
+        // SAFETY: the host's own symbols.
+        unsafe { Family::of(&self.path.to_string_lossy(), |name| self.symbol(name)) }
     }
 
     fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
@@ -125,11 +87,6 @@ pub(crate) fn past_us(name: &CStr) -> Option<*mut c_void> {
         unsafe { libc::dlclose(handle) };
         (!symbol.is_null() && !own.contains(&(symbol as usize))).then_some(symbol)
     })
-}
-
-/// The family of those hosts that can only be told by what they call themselves.
-fn named(version: &str) -> Option<Family> {
-    ["MPICH", "Intel(R) MPI", "MVAPICH"].iter().any(|name| version.contains(name)).then_some(Family::Mpich)
 }
 
 /// An object that the loader has mapped.
@@ -186,17 +143,6 @@ pub(crate) fn own_directory() -> Option<CString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_family_is_told_by_what_a_host_calls_itself() {
-        let mpich =
-            ["MPICH Version:\t4.0.2\n", "Intel(R) MPI Library 2021.11 for Linux* OS\n", "MVAPICH2 Version      :\t2.3.7\n"];
-        for version in mpich.into_iter().chain(["MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)\n"]) {
-            assert_eq!(named(version), Some(Family::Mpich), "{version}");
-        }
-        assert_eq!(named("Toy MPI 1.0"), None);
-        assert_eq!(named(""), None);
-    }
 
     #[test]
     fn a_loaded_object_is_found_by_its_addresses() {
