@@ -231,8 +231,10 @@ def select(python, wanted, *, transom):
         found = fnmatch.filter(every, pattern)
         if not found:
             raise Failure(f"{LIST.name}: no test is called {pattern}")
-        if host in (None, python.host.key):
-            reasons.update(dict.fromkeys(found, reason if transom else ""))
+        if not reason:
+            reasons.update(dict.fromkeys(found, ""))
+        elif transom and host in (None, python.host.key):
+            reasons.update((name, reason) for name in found if name in reasons)
     if not wanted:
         return reasons
     selected = {}
@@ -286,7 +288,7 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="transom-") as directory:
             reports = Path(directory)
             (reports / "names").write_text("\n".join(names))
-            words = [self.python.executable, "-s", RANK, "--tests", TESTS, "--reports", reports, "--limit", self.limit]
+            words = [self.python.executable, "-s", RANK, "--tests", TESTS, "--reports", reports, "--start", START, "--limit", self.limit]
             if self.transom:
                 words.append("--skip-nothing")
             outcome = common.launch(
@@ -294,7 +296,8 @@ class Run:
                 words,
                 ranks=self.ranks,
                 transom=self.transom,
-                limit=START + self.limit * (len(names) + 1),
+                # The ranks keep to their limits themselves, if they can.
+                limit=2 * START + self.limit * (len(names) + 1),
                 # NumPy's threads would have nothing to do.
                 environment={**self.python.environment, "OPENBLAS_NUM_THREADS": "1"},
             )
@@ -309,7 +312,9 @@ class Run:
             self.results[name] = self._result(name, reports, said)
         last = next((name for name in reversed(names) if name in self.results), None)
         if not last:
-            self.results[names[0]] = Result("fails", f"the job did not begin\n{said}")
+            stacks = [report.stack for report in reports if report.stack]
+            how = "\n".join(["no test has begun", *stacks[:1], said])
+            self.results.update((name, Result("hangs" if stacks else "fails", how)) for name in names)
         elif outcome.status or outcome.late or outcome.strays:
             # What spoilt the job has been told already; otherwise it is its end that failed.
             if self.results[last].word in ("passes", "skips"):
@@ -357,7 +362,7 @@ class Report:
                     self.ends[said["end"]] = said
         # Of the test that was the last to begin: where it stood when its time was up, without what is the same for all tests.
         stack = read(directory / f"{rank}.stack").splitlines()
-        own = [line for line in stack if str(TESTS) in line or "/mpi4py/" in line]
+        own = [line for line in stack if str(TESTS) in line or "site-packages/mpi4py/" in line]
         self.stack = "\n".join(["its time was up in", *(own or stack)]) if stack else ""
 
 

@@ -76,7 +76,7 @@ def load(names):
     return suite
 
 
-def run(names, reports, limit):
+def run(names, reports, start, limit):
     from mpi4py import MPI
 
     team = MPI.COMM_WORLD.Dup()  # the tests' own messages do not meet ours
@@ -84,10 +84,15 @@ def run(names, reports, limit):
         open(reports / str(team.rank), "w", buffering=1) as report,
         open(reports / f"{team.rank}.stack", "w") as stack,
     ):
-        say = lambda **line: print(json.dumps(line), file=report)
+
+        def say(**line):
+            print(json.dumps(line), file=report)
+
+        # It needs no help of Python's: a call of MPI that does not return may hold the interpreter.
+        faulthandler.dump_traceback_later(start, exit=True, file=stack)
+        load(names)
         for name in names:
             say(begin=name)
-            # It needs no help of Python's: a call of MPI that does not return holds the interpreter.
             faulthandler.dump_traceback_later(limit, exit=True, file=stack)
             recorder = Recorder()
             load([name]).run(recorder)
@@ -106,6 +111,7 @@ def main():
     parser.add_argument("--tests", type=Path, required=True, help="directory of the tests")
     parser.add_argument("--list", nargs="+", metavar="MODULE", help="print the names of the tests of these modules")
     parser.add_argument("--reports", type=Path, help="directory of the reports; in it `names`, a module's tests that are to be run")
+    parser.add_argument("--start", type=float, help="seconds until the first test")
     parser.add_argument("--limit", type=float, help="seconds that one test may take")
     parser.add_argument("--skip-nothing", action="store_true", help="run also what is left out for the host's sake")
     arguments = parser.parse_args()
@@ -116,7 +122,7 @@ def main():
     names = (arguments.reports / "names").read_text().split()
     if arguments.skip_nothing:
         skip_nothing_for_the_hosts_sake(names[0].partition(".")[0])
-    run(names, arguments.reports, arguments.limit)
+    run(names, arguments.reports, arguments.start, arguments.limit)
 
 
 if __name__ == "__main__":
