@@ -259,7 +259,8 @@ class Summary:
     transom: bool  # not a run of the bare host
     passed: int = 0
     skipped: int = 0
-    failures: list = field(default_factory=list)  # name, end of the output, whether the bare host passes (None: not known)
+    failures: list = field(default_factory=list)  # name, output
+    bare: dict = field(default_factory=dict)  # what the bare host does with a failure: passes, or fails and why
     statistics: Statistics = field(default_factory=Statistics)
 
     def passes(self, name, seconds):
@@ -270,20 +271,24 @@ class Summary:
         self.skipped += 1
         self._say("skip", "", f"{name}: {reason}")
 
-    def fails(self, name, seconds, output, bare_passes=None):
-        self.failures.append((name, output, bare_passes))
+    def fails(self, name, seconds, output):
+        self.failures.append((name, output))
         self._say("FAIL", f"{seconds:.1f} s", name)
+
+    def bare_fails(self, name, complaint):
+        """What a test that failed does without Transom; an empty complaint says that it passes."""
+        self.bare[str(name)] = f"fails: {complaint}" if complaint else "passes"
 
     def _say(self, result, time, text):
         print(f"{result} {time:>8}  {text}", flush=True)
 
     def finish(self, *, need_operations=True):
         """Prints failures, statistics and, last, the counts. Returns the exit status."""
-        for name, output, bare_passes in self.failures:
+        for name, output in self.failures:
             print(f"\n== {name}")
             print("\n".join(f"    {line}" for line in end_of(output)))
-            if self.transom and bare_passes is not None:
-                print(f"bare host: {'passes' if bare_passes else 'fails'}")
+            if str(name) in self.bare:
+                print(f"bare host: {self.bare[str(name)]}")
         print()
         idle = False
         if self.transom:
@@ -313,4 +318,5 @@ def main(name, command):
     except Failure as failure:
         sys.exit(f"{name}: {failure}")
     except KeyboardInterrupt:
+        print(f"{name}: ended by a signal", file=sys.stderr)
         sys.exit(130)

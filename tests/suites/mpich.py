@@ -432,13 +432,15 @@ def command():
             continue
         executable = programs[test.name]
         if isinstance(executable, Failure):
-            summary.fails(test, 0, str(executable), bare_passes=False)
+            summary.fails(test, 0, str(executable))
+            summary.bare_fails(test, "it does not compile")
             continue
         complaint, outcome = run_test(host, test, executable, transom=transom)
         summary.statistics.add(outcome.statistics)
         if complaint:
-            bare_passes = not run_test(host, test, executable, transom=False)[0] if transom else None
-            summary.fails(test, outcome.seconds, f"{outcome.stdout}\n{outcome.stderr}\n{complaint}", bare_passes)
+            summary.fails(test, outcome.seconds, f"{outcome.stdout}\n{outcome.stderr}\n{complaint}")
+            if transom:
+                summary.bare_fails(test, run_test(host, test, executable, transom=False)[0])
         else:
             summary.passes(test, outcome.seconds)
     return summary.finish(need_operations=not arguments.names)
