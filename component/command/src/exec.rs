@@ -9,7 +9,7 @@ use transom::base::config;
 use transom::base::log::line;
 
 use crate::program::{self, Program};
-use crate::{Arguments, complain, objects, preload, print};
+use crate::{Arguments, complain, objects, preload, print, reason};
 
 const HELP: &str = "\
 Usage: transom exec [--] PROGRAM [ARGUMENT]...
@@ -83,22 +83,18 @@ fn prepare(name: &CStr) -> Result<(), (String, c_int)> {
 }
 
 /// The file that `execvp` will take.
-fn look_up(name: &CStr) -> Option<PathBuf> {
+pub(crate) fn look_up(name: &CStr) -> Option<PathBuf> {
     let name = Path::new(OsStr::from_bytes(name.to_bytes()));
     if name.as_os_str().as_bytes().contains(&b'/') {
         return Some(name.to_path_buf());
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| {
-        let Ok(file_name) = CString::new(file.as_os_str().as_bytes()) else { return false };
-        // SAFETY: a C string.
-        file.is_file() && unsafe { libc::access(file_name.as_ptr(), libc::X_OK) } == 0
-    })
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| may_run(file))
 }
 
-/// The system's own words, without the number that Rust adds.
-fn reason(error: &std::io::Error) -> String {
-    // SAFETY: the text is valid until the next call, and there is no other thread.
-    let text = unsafe { CStr::from_ptr(libc::strerror(error.raw_os_error().unwrap_or_default())) };
-    text.to_string_lossy().into_owned()
+/// Whether it is a file that this user may run.
+pub(crate) fn may_run(file: &Path) -> bool {
+    let Ok(name) = CString::new(file.as_os_str().as_bytes()) else { return false };
+    // SAFETY: a C string.
+    file.is_file() && unsafe { libc::access(name.as_ptr(), libc::X_OK) } == 0
 }

@@ -6,19 +6,24 @@
 #![cfg_attr(test, allow(dead_code))]
 
 mod exec;
+mod info;
 mod objects;
 mod preload;
 mod program;
 
 use core::ffi::{CStr, c_char, c_int};
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd;
 
 const HELP: &str = "\
 transom: one-sided MPI communication for programs as they are
 
 Usage:
-  transom exec [--] PROGRAM [ARGUMENT]...   run a program with Transom in front of its MPI
-  transom exec --help                       more about it
+  transom exec [--] PROGRAM [ARGUMENT]...      run a program with Transom in front of its MPI
+  transom info [--json] [PROGRAM|LIBRARY]...   what there is to serve on this machine, and what a program would get
+  transom exec --help | info --help            more about them
   transom --help | --version
 
 Under a launcher, put it before the program:
@@ -39,6 +44,7 @@ unsafe extern "C" fn main(_count: c_int, arguments: *const *const c_char) -> c_i
     let Some(arguments) = arguments.next() else { return complain(HELP, USAGE) };
     match arguments.first().map_or(&b""[..], CStr::to_bytes) {
         b"exec" => exec::run(arguments.next()),
+        b"info" => info::run(arguments.next()),
         b"--help" | b"-h" | b"help" => print(HELP),
         b"--version" | b"-V" => print(concat!("transom ", env!("CARGO_PKG_VERSION"), "\n")),
         b"" => complain(HELP, USAGE),
@@ -76,14 +82,25 @@ impl Arguments {
     }
 }
 
-/// For the user who asked; an output that is full is an error.
+/// For the user who asked; an output that is full or closed is an error.
 fn print(text: &str) -> c_int {
-    let mut out = std::io::stdout();
-    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok() { 0 } else { 1 }
+    // SAFETY: not closed by this; Rust's own standard output takes a closed one for an output that is not wanted.
+    let mut out = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDOUT_FILENO) });
+    match out.write_all(text.as_bytes()) {
+        Ok(()) => 0,
+        Err(error) => complain(&format!("transom: cannot write to standard output: {}\n", reason(&error)), 1),
+    }
 }
 
 /// For the user who did not ask.
 fn complain(text: &str, status: c_int) -> c_int {
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(text.as_bytes());
     status
+}
+
+/// The system's own words, without the number that Rust adds.
+fn reason(error: &io::Error) -> String {
+    let Some(number) = error.raw_os_error() else { return error.to_string() };
+    // SAFETY: the text is valid until the next call, and there is no other thread.
+    unsafe { CStr::from_ptr(libc::strerror(number)) }.to_string_lossy().into_owned()
 }

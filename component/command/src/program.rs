@@ -23,6 +23,10 @@ pub(crate) struct Program {
     pub(crate) obstacle: Option<Obstacle>,
     /// Name of the AddressSanitizer runtime that it needs.
     pub(crate) sanitizer: Option<Vec<u8>>,
+    /// The loader that it asks for.
+    pub(crate) loader: Option<PathBuf>,
+    /// It is no program: others load it.
+    pub(crate) library: bool,
 }
 
 /// Why a program cannot be served.
@@ -78,12 +82,13 @@ pub(crate) fn examine(path: &Path) -> io::Result<Program> {
     } else {
         link.as_ref().map_or(Some(Obstacle::Machine), Link::obstacle)
     };
-    let sanitizer = link.and_then(|link| link.needed.into_iter().find(|name| preload::is_sanitizer(name)));
-    Ok(Program { path, obstacle, sanitizer })
+    let link = link.unwrap_or_default();
+    let sanitizer = link.needed.into_iter().find(|name| preload::is_sanitizer(name));
+    Ok(Program { path, obstacle, sanitizer, library: link.library && link.loader.is_none(), loader: link.loader })
 }
 
 /// As much of a file as the kernel looks at to tell what it is.
-fn beginning(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     File::open(path)?.take(256).read_to_end(&mut start)?;
     Ok(start)
@@ -102,7 +107,7 @@ const MACHINE: elf::Machine = elf::EM_X86_64;
 const MACHINE: elf::Machine = elf::EM_AARCH64;
 
 /// 64 bits, little-endian and this machine's: class, byte order and machine stand at the same place in every ELF header.
-fn is_for_this_machine(start: &[u8]) -> bool {
+pub(crate) fn is_for_this_machine(start: &[u8]) -> bool {
     let machine = start.get(18..20).map(|machine| u16::from_le_bytes([machine[0], machine[1]]));
     start.get(4..6) == Some(&[elf::ELFCLASS64.0, elf::ELFDATA2LSB.0]) && machine == Some(MACHINE.0)
 }
@@ -110,10 +115,12 @@ fn is_for_this_machine(start: &[u8]) -> bool {
 /// How a program is linked. Read through the program headers, as the kernel and the loader do: the sections may have been stripped.
 #[derive(Default)]
 struct Link {
-    /// File name of the loader that it asks for.
-    loader: Option<Vec<u8>>,
+    /// The loader that it asks for.
+    loader: Option<PathBuf>,
     /// Whether it is an object with a name.
     named: bool,
+    /// Whether it has no address of its own without being a program that has none either.
+    library: bool,
     needed: Vec<Vec<u8>>,
 }
 
@@ -122,10 +129,10 @@ impl Link {
         let header = elf::FileHeader64::<Endianness>::parse(data)?;
         let endian = header.endian()?;
         let segments = header.program_headers(endian, data)?;
-        let mut link = Link::default();
+        let mut link = Link { library: header.e_type(endian) == elf::ET_DYN, ..Link::default() };
         for segment in segments {
             if let Some(path) = segment.interpreter(endian, data)? {
-                link.loader = path.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
+                link.loader = Some(OsStr::from_bytes(path).into());
             }
             let Some(entries) = segment.dynamic(endian, data)? else { continue };
             let value = |tag| entries.iter().find(|entry| entry.tag(endian) == tag).map_or(0, |entry| entry.val(endian));
@@ -140,6 +147,7 @@ impl Link {
             for entry in entries.iter().take_while(|entry| entry.tag(endian) != elf::DT_NULL) {
                 match entry.tag(endian) {
                     elf::DT_SONAME => link.named = true,
+                    elf::DT_FLAGS_1 => link.library &= entry.val(endian) & elf::DF_1_PIE.0 == 0,
                     elf::DT_NEEDED => link.needed.push(entry.string(endian, strings)?.to_vec()),
                     _ => {}
                 }
@@ -149,7 +157,7 @@ impl Link {
     }
 
     fn obstacle(&self) -> Option<Obstacle> {
-        match &self.loader {
+        match self.loader.as_deref().map(|loader| loader.file_name().unwrap_or_default().as_bytes()) {
             Some(loader) if loader.starts_with(b"ld-musl") => Some(Obstacle::Library),
             Some(_) => None,
             // An object with a name that can be run is the loader itself, called by hand with a program as its argument.
