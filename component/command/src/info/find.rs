@@ -111,7 +111,9 @@ impl Search {
         }
         match object::look_at(path) {
             Ok(Kind::Inside | Kind::Other | Kind::Foreign) => self.others.push(file),
-            // What cannot be read is asked too: the loader, which fails on it, says why.
+            // The name without a version is the compiler's, and may be a script for the linker.
+            Err(_) if name.as_bytes().ends_with(b".so") => self.others.push(file),
+            // What else cannot be read is asked too: the loader, which fails on it, says why.
             Ok(Kind::Mpi) | Err(_) => self.found.push(Found { path: plain(path), ways: vec![way.into()], file }),
         }
     }
