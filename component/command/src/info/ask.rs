@@ -102,7 +102,7 @@ impl Asked {
             Ok(child) => child,
             Err(reason) => return Host { reason: Some(reason), ..host },
         };
-        let mut doing = "being loaded";
+        let (mut doing, mut complaint) = ("being loaded", None);
         while host.engine.is_none()
             && host.reason.is_none()
             && let Some(line) = child.line()
@@ -119,18 +119,19 @@ impl Asked {
                 Some((TRYING, _)) => doing = "being put behind Transom",
                 Some((ENGINE, engine)) => host.engine = Some(engine.into()),
                 Some((REASON, reason)) => host.reason = Some(reason.into()),
-                _ => host.reason = line.strip_prefix("transom: ").map(why),
+                // Of what `libtransom.so` says, the last before it ends the process is why.
+                _ => complaint = line.strip_prefix("transom: ").map(why).or(complaint),
             }
         }
         host.served = host.engine.is_some();
         if !host.served && host.reason.is_none() {
-            let verb = match child.end() {
-                // The library itself has ended the process.
-                End::Exited(status) => format!("its process ended with status {status}"),
-                end @ End::Killed(_) => format!("its process {end}"),
-                end @ End::Late => format!("it {end}"),
-            };
-            host.reason = Some(format!("{verb} while {doing}"));
+            host.reason = complaint.or_else(|| {
+                let end = match child.end() {
+                    end @ End::Late => format!("it {end}"),
+                    end => format!("its process {end}"),
+                };
+                Some(format!("{end} while {doing}"))
+            });
         }
         host
     }

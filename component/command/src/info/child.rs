@@ -14,8 +14,12 @@ use crate::reason;
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 /// How long the kernel may take over a process that was killed; one that hangs in a dead file system is left to it.
 const BURIAL: Duration = Duration::from_secs(1);
+/// How often somebody who says nothing is looked at.
+const GLANCE: Duration = Duration::from_millis(50);
 /// More than anybody has to say.
 const MOST: usize = 1 << 20;
+/// What one reading counts for at least.
+const LEAST: usize = 1 << 11;
 
 /// A process that says lines. It, and all that it has started, ends when this is dropped.
 pub(crate) struct Child {
@@ -73,7 +77,7 @@ impl Child {
         self.pid
     }
 
-    /// The next line; none if it ends without another, or its time is up.
+    /// The next line; none if it has ended, or its time is up, without another.
     pub(crate) fn line(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
@@ -87,41 +91,48 @@ impl Child {
     }
 
     fn receive(&mut self) -> bool {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let mut poll = libc::pollfd { fd: self.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one element.
-        let ready = unsafe { libc::poll(&mut poll, 1, left.as_millis() as c_int + 1) };
-        if ready < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
-            return true;
-        }
-        if ready <= 0 || self.taken > MOST {
-            return false;
+        // What it has started may hold the pipe open for longer than it lives. What it said before it ended is there to be read.
+        while !self.has_spoken(GLANCE) {
+            if self.ended().is_some() && !self.has_spoken(Duration::ZERO) {
+                return false;
+            }
         }
         let mut bytes = [0; 4096];
-        let count = self.pipe.read(&mut bytes).unwrap_or(0);
+        let count = if self.taken < MOST { self.pipe.read(&mut bytes).unwrap_or(0) } else { 0 };
         self.received.extend_from_slice(&bytes[..count]);
-        self.taken += count;
+        // Somebody who says little at a time must come to an end too.
+        self.taken += count.max(LEAST);
         count > 0
     }
 
-    /// Waits for its end. What it has started may hold the pipe open for longer.
+    fn has_spoken(&self, limit: Duration) -> bool {
+        let mut poll = libc::pollfd { fd: self.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one element.
+        unsafe { libc::poll(&mut poll, 1, limit.as_millis() as c_int) > 0 }
+    }
+
+    /// Waits for its end.
     pub(crate) fn end(self) -> End {
         loop {
-            // SAFETY: all zero is a value of this type; the call is given a place for its answer and leaves the process to be reaped,
-            // so that its id stays taken until the whole group is killed.
-            let info = unsafe {
-                let mut info: libc::siginfo_t = core::mem::zeroed();
-                libc::waitid(libc::P_PID, self.pid as libc::id_t, &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT);
-                info
-            };
-            // SAFETY: written by waitid, or zero.
-            let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-            match info.si_code {
-                _ if pid == 0 && Instant::now() >= self.deadline => return End::Late,
-                _ if pid == 0 => std::thread::sleep(Duration::from_millis(1)),
-                libc::CLD_EXITED => return End::Exited(status),
-                _ => return End::Killed(status),
+            match self.ended() {
+                Some(end) => return end,
+                None => std::thread::sleep(Duration::from_millis(1)),
             }
+        }
+    }
+
+    /// How it has ended, if it has. It is left to be reaped, so that its id stays taken until the whole group is killed.
+    fn ended(&self) -> Option<End> {
+        // SAFETY: all zero is a value of this type, and the call's place for its answer.
+        let (info, pid, status) = unsafe {
+            let mut info: libc::siginfo_t = core::mem::zeroed();
+            libc::waitid(libc::P_PID, self.pid as libc::id_t, &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT);
+            (info, info.si_pid(), info.si_status())
+        };
+        match info.si_code {
+            _ if pid == 0 => (Instant::now() >= self.deadline).then_some(End::Late),
+            libc::CLD_EXITED => Some(End::Exited(status)),
+            _ => Some(End::Killed(status)),
         }
     }
 }

@@ -97,7 +97,7 @@ fn loaded_with(program: &Program) -> Result<Vec<PathBuf>, String> {
     match (child.end(), complaint) {
         (End::Exited(0), _) => Ok(objects),
         (_, Some(complaint)) => Err(format!("cannot be loaded: {complaint}")),
-        (end, None) => Err(format!("is too much for the loader, which {end}")),
+        (end, None) => Err(format!("cannot be loaded: the loader {end}")),
     }
 }
 

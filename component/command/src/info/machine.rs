@@ -56,9 +56,14 @@ fn kernel() -> String {
 }
 
 fn cores() -> Cores {
-    // SAFETY: only asks.
-    let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    Cores { online: online.max(1) as u64, usable: std::thread::available_parallelism().map_or(1, |count| count.get() as u64) }
+    // SAFETY: only asks; all zero is the empty set, and a place for the answer.
+    let (online, usable) = unsafe {
+        let mut set: libc::cpu_set_t = core::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&set), &mut set);
+        (libc::sysconf(libc::_SC_NPROCESSORS_ONLN).max(1) as u64, libc::CPU_COUNT(&set) as u64)
+    };
+    // A machine with more cores than the set has room for gives none.
+    Cores { online, usable: if usable == 0 { online } else { usable } }
 }
 
 fn memlock() -> Memlock {

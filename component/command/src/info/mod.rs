@@ -33,11 +33,11 @@ Libraries are looked for in LD_LIBRARY_PATH, in the lib of VIRTUAL_ENV, beside e
   arguments   of each: argument, path (the file that is loaded), host (as below), served, reason (why not)
   hosts       of each: path, found (a list: how), name, version, says (its own first line), family (mpich, openmpi), served,
               engine (the object that serves it), reason (why not)
-  machine     kernel, cores (online, usable), served (windows of ranks on this machine can be), reason (why not),
-              facilities (memfd, proc_fd, futex, pidfd, process_vm, userfaultfd, io_uring, huge_pages; of each: offered, detail (what
-              was seen, or the refusal), use, purpose, without (what follows from a refusal)), memlock (soft, hard: bytes, null for no limit; use),
-              huge_pages (of each: size, total, free), dev_shm (size: bytes; use)
-              use is one of \"used\", \"not used yet\", \"not needed\"
+  machine     kernel, cores (online, usable), served (windows of ranks on this machine can be), reason (why not), facilities,
+              memlock (soft, hard: bytes, null for no limit; use), huge_pages (of each: size, total, free), dev_shm (size: bytes; use)
+  facilities  memfd, proc_fd, futex, pidfd, process_vm, userfaultfd, io_uring, huge_pages; of each: offered, detail (what was seen, or
+              the refusal), use, purpose, without (what follows from a refusal)
+  use         one of \"used\", \"not used yet\", \"not needed\"
   variables   of each: name, value, means (true or false; null for one that this version does not know)
 
 Exit status: 0, whatever is found; 1 if it cannot be printed; 2 for a wrong command line.
