@@ -102,7 +102,7 @@ impl Asked {
             Ok(child) => child,
             Err(reason) => return Host { reason: Some(reason), ..host },
         };
-        let (mut doing, mut complaint) = ("being loaded", None);
+        let (mut doing, mut complaints) = ("being loaded", Vec::new());
         while host.engine.is_none()
             && host.reason.is_none()
             && let Some(line) = child.line()
@@ -119,18 +119,20 @@ impl Asked {
                 Some((TRYING, _)) => doing = "being put behind Transom",
                 Some((ENGINE, engine)) => host.engine = Some(engine.into()),
                 Some((REASON, reason)) => host.reason = Some(reason.into()),
-                // Of what `libtransom.so` says, the last before it ends the process is why.
-                _ => complaint = line.strip_prefix("transom: ").map(why).or(complaint),
+                // What Transom says before it ends the process is why.
+                _ => complaints.extend(line.strip_prefix("transom: ").map(why)),
             }
         }
         host.served = host.engine.is_some();
         if !host.served && host.reason.is_none() {
-            host.reason = complaint.or_else(|| {
+            host.reason = Some(if complaints.is_empty() {
                 let end = match child.end() {
                     end @ End::Late => format!("it {end}"),
                     end => format!("its process {end}"),
                 };
-                Some(format!("{end} while {doing}"))
+                format!("{end} while {doing}")
+            } else {
+                complaints.join("; ")
             });
         }
         host
