@@ -1,6 +1,7 @@
 //! Layouts of predefined types, and moving bytes between two of them.
 
-use crate::host::abi::Pair;
+use crate::base::element::Element;
+use core::ffi::c_int;
 use core::ptr;
 
 /// A run of bytes at an offset.
@@ -28,17 +29,18 @@ impl Layout {
         Layout { runs: [run, run], run_count: 1, extent: bytes, elements: 1 }
     }
 
-    /// A predefined pair type: its padding belongs to nobody and is never touched.
-    pub const fn pair(pair: Pair) -> Layout {
-        let index = Run { offset: pair.index as u64, length: size_of::<core::ffi::c_int>() as u64 };
-        let value = Run { offset: 0, length: pair.value as u64 };
-        let (runs, run_count) = if pair.index == pair.value {
-            let whole = Run { offset: 0, length: value.length + index.length };
-            ([whole, whole], 1)
-        } else {
-            ([value, index], 2)
+    /// An element of a predefined type. Padding in it belongs to nobody and is never touched.
+    pub const fn of(element: Element) -> Layout {
+        let index_length = size_of::<c_int>() as u64;
+        let index_at = match element {
+            Element::ShortInt => 4,
+            Element::DoubleInt | Element::LongInt => 8,
+            Element::LongDoubleInt => 16,
+            whole => return Layout::contiguous(whole.size() as u64),
         };
-        Layout { runs, run_count, extent: pair.extent as u64, elements: 1 }
+        let value = Run { offset: 0, length: element.size() as u64 - index_length };
+        let index = Run { offset: index_at, length: index_length };
+        Layout { runs: [value, index], run_count: 2, extent: element.extent() as u64, elements: 1 }
     }
 
     /// `count` items one behind the other; `None` where the numbers pass 64 bits.
@@ -113,55 +115,54 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const SHORT_INT: Pair = Pair { value: 2, index: 4, extent: 8 };
-    const DOUBLE_INT: Pair = Pair { value: 8, index: 8, extent: 16 };
-
     #[test]
     fn padding_is_neither_read_nor_written() {
-        let layout = Layout::pair(SHORT_INT).repeat(2).unwrap();
+        let layout = Layout::of(Element::ShortInt).repeat(2).unwrap();
         let from: Vec<u8> = (1..=16).collect();
         let mut to = vec![0; 16];
         // SAFETY: both hold the layout's span.
         unsafe { transfer(from.as_ptr(), &layout, to.as_mut_ptr(), &layout) };
         assert_eq!(to, [1, 2, 0, 0, 5, 6, 7, 8, 9, 10, 0, 0, 13, 14, 15, 16]);
         assert_eq!((layout.size(), layout.span()), (12, 16));
-        let layout = Layout::pair(DOUBLE_INT).repeat(2).unwrap();
+        let layout = Layout::of(Element::DoubleInt).repeat(2).unwrap();
         assert_eq!((layout.size(), layout.span(), layout.is_contiguous()), (24, 28, false));
     }
 
     #[test]
     fn nothing_of_nothing() {
-        let none = Layout::pair(DOUBLE_INT).repeat(0).unwrap();
+        let none = Layout::of(Element::DoubleInt).repeat(0).unwrap();
         assert_eq!((none.size(), none.span()), (0, 0));
         assert!(Layout::contiguous(8).repeat(u64::MAX / 4).is_none());
         assert!(Layout::contiguous(8).repeat(1 << 60).is_none(), "an extent past what a displacement can name");
     }
 
+    /// As C structures: bytes of the value, offset of the index, extent.
+    const PAIRS: [(Element, u64, u64, u64); 5] = [
+        (Element::ShortInt, 2, 4, 8),
+        (Element::DoubleInt, 8, 8, 16),
+        (Element::LongInt, 8, 8, 16),
+        (Element::FloatInt, 4, 4, 8),
+        (Element::LongDoubleInt, 16, 16, 32),
+    ];
+
     /// Offsets of the data bytes in order, spelled out.
-    fn naive(pair: Pair, count: u64) -> Vec<u64> {
-        (0..count)
-            .flat_map(|element| {
-                let value = 0..u64::from(pair.value);
-                let index = u64::from(pair.index)..u64::from(pair.index) + 4;
-                value.chain(index).map(move |byte| element * u64::from(pair.extent) + byte)
-            })
-            .collect()
+    fn naive((_, value, index, extent): (Element, u64, u64, u64), count: u64) -> Vec<u64> {
+        (0..count).flat_map(|element| (0..value).chain(index..index + 4).map(move |byte| element * extent + byte)).collect()
     }
 
     proptest! {
         #[test]
-        fn bytes_go_where_the_type_map_says(first in 0..4usize, second in 0..4usize, count in 0..20u64) {
-            let pairs = [SHORT_INT, DOUBLE_INT, Pair { value: 4, index: 4, extent: 8 }, Pair { value: 16, index: 16, extent: 32 }];
+        fn bytes_go_where_the_type_map_says(first in 0..5usize, second in 0..5usize, count in 0..20u64) {
             // Two layouts of equal size: as many bytes of the second as the first has, where that comes out even.
-            let from = Layout::pair(pairs[first]).repeat(count).unwrap();
-            let element = Layout::pair(pairs[second]);
+            let from = Layout::of(PAIRS[first].0).repeat(count).unwrap();
+            let element = Layout::of(PAIRS[second].0);
             prop_assume!(from.size().is_multiple_of(element.size()));
             let to_count = from.size() / element.size();
             let to = element.repeat(to_count).unwrap();
             let source: Vec<u8> = (0..from.span()).map(|byte| byte as u8 ^ 0x5a).collect();
             let mut sink = vec![0xee; to.span() as usize];
             let mut expected = sink.clone();
-            for (read, written) in naive(pairs[first], count).into_iter().zip(naive(pairs[second], to_count)) {
+            for (read, written) in naive(PAIRS[first], count).into_iter().zip(naive(PAIRS[second], to_count)) {
                 expected[written as usize] = source[read as usize];
             }
             // SAFETY: both hold the spans of their layouts, whose sizes are equal.

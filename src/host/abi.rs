@@ -3,7 +3,13 @@
 //!
 //! Types and numbers only: a function or a constant such as `RSMPI_COMM_WORLD` would make libmpi a dependency of what is preloaded.
 
+#[cfg(transom_ompi)]
+use super::predefined;
+#[cfg(transom_ompi)]
+use crate::base::element::Category;
 use crate::base::error::Class;
+#[cfg(transom_ompi)]
+use crate::base::op::Op;
 use core::ffi::{CStr, c_int, c_void};
 
 pub use mpi_sys::{
@@ -119,36 +125,6 @@ pub fn class_number(class: Class) -> c_int {
     number as c_int
 }
 
-/// Layout of a predefined pair type in C: a value at 0 and an `int` behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// Bytes of the value.
-    pub value: u32,
-    /// Offset of the index.
-    pub index: u32,
-    /// Extent of the whole.
-    pub extent: u32,
-}
-
-impl Pair {
-    const fn of<T>() -> Pair {
-        #[repr(C)]
-        struct Layout<T>(T, c_int);
-        Pair {
-            value: size_of::<T>() as u32,
-            index: core::mem::offset_of!(Layout<T>, 1) as u32,
-            extent: size_of::<Layout<T>>() as u32,
-        }
-    }
-
-    /// `long double`, for which Rust has no type, is 16 bytes, aligned likewise, on both architectures served.
-    const LONG_DOUBLE: Pair = Pair { value: 16, index: 16, extent: 32 };
-    const FLOAT: Pair = Pair::of::<f32>();
-    const DOUBLE: Pair = Pair::of::<f64>();
-    const LONG: Pair = Pair::of::<core::ffi::c_long>();
-    const SHORT: Pair = Pair::of::<core::ffi::c_short>();
-}
-
 /// Predefined handles that Transom needs.
 #[allow(missing_docs)]
 pub struct Handles {
@@ -167,17 +143,18 @@ pub struct Handles {
     pub errors_return: MPI_Errhandler,
     /// MPI-4; equal to `errors_are_fatal` where the host has none.
     pub errors_abort: MPI_Errhandler,
-    /// Pair types with padding or with two components of unlike size.
-    pub pairs: Vec<(MPI_Datatype, Pair)>,
-    /// Open MPI: every other predefined datatype that the host has. MPICH's carry their size in the handle.
-    pub datatypes: Vec<MPI_Datatype>,
+    /// Every predefined datatype of Open MPI that the host has. MPICH's are known by their numbers.
+    #[cfg(transom_ompi)]
+    pub datatypes: Vec<(MPI_Datatype, Category)>,
+    /// Every predefined operation, likewise.
+    #[cfg(transom_ompi)]
+    pub ops: Vec<(MPI_Op, Op)>,
 }
 
 #[cfg(transom_mpich)]
 impl Handles {
     /// The family's numbers, fixed by the MPICH ABI initiative; nothing is looked up.
     pub(super) fn find(_: impl Fn(&'static CStr) -> Option<*mut c_void>) -> Result<Handles, &'static CStr> {
-        let pair = |number: u32, pair| (MPI_Datatype(number as c_int), pair);
         Ok(Handles {
             comm_world: MPI_Comm(0x4400_0000),
             comm_self: MPI_Comm(0x4400_0001),
@@ -193,14 +170,6 @@ impl Handles {
             errors_are_fatal: MPI_Errhandler(0x5400_0000),
             errors_return: MPI_Errhandler(0x5400_0001),
             errors_abort: MPI_Errhandler(0x5400_0003),
-            pairs: vec![
-                pair(0x8c00_0000, Pair::FLOAT),
-                pair(0x8c00_0001, Pair::DOUBLE),
-                pair(0x8c00_0002, Pair::LONG),
-                pair(0x8c00_0003, Pair::SHORT),
-                pair(0x8c00_0004, Pair::LONG_DOUBLE),
-            ],
-            datatypes: Vec::new(),
         })
     }
 }
@@ -210,7 +179,9 @@ impl Handles {
     /// The addresses of the library's own objects.
     pub(super) fn find(symbol: impl Fn(&'static CStr) -> Option<*mut c_void>) -> Result<Handles, &'static CStr> {
         let need = |name: &'static CStr| symbol(name).ok_or(name);
-        let pair = |name, pair| symbol(name).map(|at| (MPI_Datatype(at.cast()), pair));
+        let datatype =
+            |(_, name, category): &(u32, &'static CStr, Category)| symbol(name).map(|at| (MPI_Datatype(at.cast()), *category));
+        let op = |(_, name, op): &(u32, &'static CStr, Op)| symbol(name).map(|at| (MPI_Op(at.cast()), *op));
         let errors_are_fatal = MPI_Errhandler(need(c"ompi_mpi_errors_are_fatal")?.cast());
         Ok(Handles {
             comm_world: MPI_Comm(need(c"ompi_mpi_comm_world")?.cast()),
@@ -227,90 +198,8 @@ impl Handles {
             errors_are_fatal,
             errors_return: MPI_Errhandler(need(c"ompi_mpi_errors_return")?.cast()),
             errors_abort: symbol(c"ompi_mpi_errors_abort").map_or(errors_are_fatal, |at| MPI_Errhandler(at.cast())),
-            pairs: [
-                pair(c"ompi_mpi_float_int", Pair::FLOAT),
-                pair(c"ompi_mpi_double_int", Pair::DOUBLE),
-                pair(c"ompi_mpi_long_int", Pair::LONG),
-                pair(c"ompi_mpi_short_int", Pair::SHORT),
-                pair(c"ompi_mpi_longdbl_int", Pair::LONG_DOUBLE),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-            datatypes: OMPI_DATATYPES.iter().filter_map(|name| symbol(name)).map(|at| MPI_Datatype(at.cast())).collect(),
+            datatypes: predefined::DATATYPES.iter().filter_map(datatype).collect(),
+            ops: predefined::OPS.iter().filter_map(op).collect(),
         })
     }
 }
-
-/// Data symbols of Open MPI's predefined datatypes that are one run of bytes. A name that a version lacks is passed over.
-#[cfg(transom_ompi)]
-const OMPI_DATATYPES: &[&CStr] = &[
-    c"ompi_mpi_char",
-    c"ompi_mpi_signed_char",
-    c"ompi_mpi_unsigned_char",
-    c"ompi_mpi_byte",
-    c"ompi_mpi_short",
-    c"ompi_mpi_unsigned_short",
-    c"ompi_mpi_int",
-    c"ompi_mpi_unsigned",
-    c"ompi_mpi_long",
-    c"ompi_mpi_unsigned_long",
-    c"ompi_mpi_long_long_int",
-    c"ompi_mpi_unsigned_long_long",
-    c"ompi_mpi_float",
-    c"ompi_mpi_double",
-    c"ompi_mpi_long_double",
-    c"ompi_mpi_wchar",
-    c"ompi_mpi_packed",
-    c"ompi_mpi_cxx_bool",
-    c"ompi_mpi_c_bool",
-    c"ompi_mpi_cxx_cplex",
-    c"ompi_mpi_cxx_dblcplex",
-    c"ompi_mpi_cxx_ldblcplex",
-    c"ompi_mpi_c_float_complex",
-    c"ompi_mpi_c_double_complex",
-    c"ompi_mpi_c_long_double_complex",
-    c"ompi_mpi_c_complex",
-    c"ompi_mpi_int8_t",
-    c"ompi_mpi_int16_t",
-    c"ompi_mpi_int32_t",
-    c"ompi_mpi_int64_t",
-    c"ompi_mpi_uint8_t",
-    c"ompi_mpi_uint16_t",
-    c"ompi_mpi_uint32_t",
-    c"ompi_mpi_uint64_t",
-    c"ompi_mpi_aint",
-    c"ompi_mpi_offset",
-    c"ompi_mpi_count",
-    c"ompi_mpi_2int",
-    c"ompi_mpi_character",
-    c"ompi_mpi_logical",
-    c"ompi_mpi_logical1",
-    c"ompi_mpi_logical2",
-    c"ompi_mpi_logical4",
-    c"ompi_mpi_logical8",
-    c"ompi_mpi_integer",
-    c"ompi_mpi_integer1",
-    c"ompi_mpi_integer2",
-    c"ompi_mpi_integer4",
-    c"ompi_mpi_integer8",
-    c"ompi_mpi_integer16",
-    c"ompi_mpi_real",
-    c"ompi_mpi_real2",
-    c"ompi_mpi_real4",
-    c"ompi_mpi_real8",
-    c"ompi_mpi_real16",
-    c"ompi_mpi_dblprec",
-    c"ompi_mpi_cplex",
-    c"ompi_mpi_complex4",
-    c"ompi_mpi_complex8",
-    c"ompi_mpi_complex16",
-    c"ompi_mpi_complex32",
-    c"ompi_mpi_dblcplex",
-    c"ompi_mpi_ldblcplex",
-    c"ompi_mpi_2integer",
-    c"ompi_mpi_2real",
-    c"ompi_mpi_2dblprec",
-    c"ompi_mpi_2cplex",
-    c"ompi_mpi_2dblcplex",
-];

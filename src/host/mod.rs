@@ -7,6 +7,7 @@ pub mod comm;
 pub mod fortran;
 pub mod info;
 pub mod job;
+pub mod predefined;
 pub mod progress;
 pub mod table;
 pub mod wait;
