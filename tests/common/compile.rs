@@ -1,22 +1,44 @@
-//! C programs of `tests/programs`, compiled once per host and content.
+//! C and C++ programs and shared objects of `tests/programs`, compiled once per host and content.
 
 use super::{Host, root};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-const FLAGS: [&str; 7] = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"];
+const FLAGS: [&str; 6] = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"];
 
-/// The executable of `tests/programs/NAME.c` for a host. Test processes run side by side, so each compiles to a name of its own
-/// and renames: whoever comes second replaces a file by its equal.
+/// The executable of `tests/programs/NAME.c`, or `NAME.cc`, for a host.
 pub(super) fn program(host: Host, name: &str) -> PathBuf {
+    built(host, name, &[])
+}
+
+/// A shared object of `tests/programs/NAME.c`, with further flags.
+pub(super) fn object(host: Host, name: &str, flags: &[&str]) -> PathBuf {
+    built(host, name, &[&["-shared", "-fPIC"], flags].concat())
+}
+
+/// The executable of `tests/programs/NAME.c`, linked to a shared object that stands before the host in it.
+pub(super) fn program_linked_to(host: Host, name: &str, object: &Path) -> PathBuf {
+    // Debian's linker drops objects of which nothing is used by name.
+    built(host, name, &["-Wl,--no-as-needed", object.to_str().expect("a path in UTF-8")])
+}
+
+/// Test processes run side by side, so each compiles to a name of its own and renames: whoever comes second replaces a file by its equal.
+fn built(host: Host, name: &str, flags: &[&str]) -> PathBuf {
     let sources = root().join("tests/programs");
-    let source = sources.join(name).with_extension("c");
+    let mut source = sources.join(name).with_extension("c");
+    let mut compiler = host.compiler();
+    let mut standard = "-std=gnu11";
+    if !source.is_file() {
+        source.set_extension("cc");
+        compiler = host.command("mpicxx");
+        standard = "-std=gnu++17";
+    }
     let text = fs::read(&source).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
     let mut key = DefaultHasher::new();
-    (text, FLAGS).hash(&mut key);
+    (text, FLAGS, flags).hash(&mut key);
     let mut headers: Vec<_> = fs::read_dir(&sources)
         .expect("the directory of the programs")
         .map(|entry| entry.expect("an entry of that directory").path())
@@ -34,9 +56,9 @@ pub(super) fn program(host: Host, name: &str) -> PathBuf {
     fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     let own = directory.join(format!("{name}.{}.{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed)));
-    let mut command = Command::new(host.compiler());
-    command.args(FLAGS).arg("-o").arg(&own).arg(&source).args(["-ldl", "-lm"]);
-    let output = command.output().unwrap_or_else(|error| panic!("{}: {error}", host.compiler()));
+    let mut command = Command::new(&compiler);
+    command.arg(standard).args(FLAGS).arg("-o").arg(&own).arg(&source).args(flags).args(["-ldl", "-lm"]);
+    let output = command.output().unwrap_or_else(|error| panic!("{compiler}: {error}"));
     assert!(output.status.success(), "{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
     fs::rename(&own, &executable).unwrap_or_else(|error| panic!("{}: {error}", executable.display()));
     executable

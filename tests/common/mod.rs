@@ -13,7 +13,7 @@ mod processes;
 
 pub(crate) use host::{Family, Host};
 pub(crate) use job::{Job, Outcome};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A host, bare or with Transom in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,16 @@ impl Side {
     /// A job of one rank that runs `tests/programs/NAME.c`.
     pub(crate) fn program(self, name: &str) -> Job {
         Job::new(self, name)
+    }
+
+    /// A shared object of `tests/programs/NAME.c`, with further flags for the compiler.
+    pub(crate) fn object(self, name: &str, flags: &[&str]) -> PathBuf {
+        compile::object(self.host, name, flags)
+    }
+
+    /// A job of one rank that runs `tests/programs/NAME.c`, linked to a shared object.
+    pub(crate) fn program_linked_to(self, name: &str, object: &Path) -> Job {
+        Job::of_executable(self, compile::program_linked_to(self.host, name, object))
     }
 }
 
