@@ -1,39 +1,7 @@
 /* What a window says of itself: predefined attributes, group, base addresses, Fortran handles. */
-#include "check.h"
+#include "flavours.h"
 
 enum { BYTES = 4096 };
-
-struct window {
-    MPI_Win handle;
-    void *base;
-    MPI_Aint size;
-    int unit, flavour;
-};
-
-static struct window allocated(MPI_Aint size, int unit, MPI_Comm comm) {
-    struct window made = {MPI_WIN_NULL, NULL, size, unit, MPI_WIN_FLAVOR_ALLOCATE};
-    OK(MPI_Win_allocate(size, unit, MPI_INFO_NULL, comm, &made.base, &made.handle));
-    return made;
-}
-
-static struct window shared(MPI_Aint size, int unit, MPI_Comm comm) {
-    struct window made = {MPI_WIN_NULL, NULL, size, unit, MPI_WIN_FLAVOR_SHARED};
-    OK(MPI_Win_allocate_shared(size, unit, MPI_INFO_NULL, comm, &made.base, &made.handle));
-    return made;
-}
-
-static struct window created(MPI_Aint size, int unit, MPI_Comm comm) {
-    struct window made = {MPI_WIN_NULL, NULL, size, unit, MPI_WIN_FLAVOR_CREATE};
-    OK(MPI_Alloc_mem(size, MPI_INFO_NULL, &made.base));
-    OK(MPI_Win_create(made.base, size, unit, MPI_INFO_NULL, comm, &made.handle));
-    return made;
-}
-
-static void end(struct window *window) {
-    OK(MPI_Win_free(&window->handle));
-    if (window->flavour == MPI_WIN_FLAVOR_CREATE)
-        OK(MPI_Free_mem(window->base));
-}
 
 static void *attribute(MPI_Win window, int key) {
     void *value = NULL;
