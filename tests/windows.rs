@@ -108,7 +108,7 @@ fn fortran_handles_come_back(on: Side) {
     on.program("attributes").ranks(2).arg("fortran_handles").passes();
 }
 
-/// Case 15, but for the alignment key.
+/// Case 15; the alignment key is in `hints`.
 fn odd_sizes_are_aligned(on: Side) {
     on.program("attributes").ranks(3).arg("aligned").passes();
 }
