@@ -62,12 +62,13 @@ pub fn failure<T>(result: &Result<T, Error>) -> u64 {
     result.as_ref().err().map_or(0, |error| error.class as u64 + 1)
 }
 
-/// The class that all ranks of a collective call end with, from what each has told: the lowest failed rank's. That rank says why; the others,
-/// that it failed.
+/// The class that all ranks of a collective call end with, from what each has told: the lowest failed rank's. That rank says why, and
+/// each that failed alike; the others, that it failed.
 pub fn agree(failures: impl IntoIterator<Item = u64>, own_rank: u32, own: Option<Error>) -> Result<(), Error> {
     let Some((code, rank)) = failures.into_iter().zip(0..).find(|(code, _)| *code != 0) else { return Ok(()) };
     match own {
-        Some(error) if rank == own_rank => Err(error),
+        // Where ranks fail alike each of them says why: the first may have no time to, since the job ends with the quickest.
+        Some(error) if rank == own_rank || error.class == Class::of_failure(code) => Err(error),
         _ => Err(Error { class: Class::of_failure(code), what: What::Elsewhere { rank } }),
     }
 }

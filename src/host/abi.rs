@@ -79,6 +79,30 @@ pub fn keyval_from_fortran(keyval: c_int) -> c_int {
     if cfg!(transom_mpich) && of_c.contains(&(keyval - 1)) { keyval - 1 } else { keyval }
 }
 
+/// The Fortran handle of a window of the host, where the host has this as a macro only: MPICH's handles are the same integers.
+#[cfg(transom_mpich)]
+pub fn win_to_fortran(win: MPI_Win) -> MPI_Fint {
+    win.0
+}
+
+/// The window behind a Fortran handle, likewise.
+#[cfg(transom_mpich)]
+pub fn win_from_fortran(win: MPI_Fint) -> MPI_Win {
+    MPI_Win(win)
+}
+
+/// Every Open MPI has the function; no handle is this number.
+#[cfg(transom_ompi)]
+pub fn win_to_fortran(_: MPI_Win) -> MPI_Fint {
+    -1
+}
+
+/// Every Open MPI has the function.
+#[cfg(transom_ompi)]
+pub fn win_from_fortran(_: MPI_Fint) -> MPI_Win {
+    MPI_Win(core::ptr::null_mut())
+}
+
 /// Combiners of datatypes that are served.
 #[allow(missing_docs)]
 pub mod combiner {

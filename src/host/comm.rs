@@ -4,7 +4,7 @@
 use super::abi::*;
 use super::table::{Host, host};
 use crate::base::error::{Class, Error};
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -284,6 +284,19 @@ impl Reduction {
             }
         }
     }
+}
+
+/// What the host says of an error code, the program's own included.
+pub fn error_string(code: c_int) -> String {
+    let mut text = [0; MAX_ERROR_STRING + 1];
+    let mut length = 0;
+    // SAFETY: room for the longest text and a terminator.
+    let said = host().entry.MPI_Error_string.map(|function| unsafe { function(code, text.as_mut_ptr(), &mut length) });
+    if said != Some(SUCCESS) {
+        return format!("error code {code}");
+    }
+    // SAFETY: the host has written a C string.
+    unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned()
 }
 
 /// Ends the job, as the default error handler does.

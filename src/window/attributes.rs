@@ -54,18 +54,32 @@ impl Predefined {
 
 /// What the program has cached, in the order of setting.
 #[derive(Default)]
-pub(super) struct Cached(Vec<(c_int, Value)>);
+pub(super) struct Cached(Vec<Attribute>);
+
+struct Attribute {
+    keyval: c_int,
+    value: Value,
+    /// Its delete callback is being called.
+    going: bool,
+}
 
 impl Cached {
+    /// The one that is asked for: the last one set, and one that is going only where there is no other.
     fn value(&self, keyval: c_int) -> Option<&Value> {
-        self.0.iter().find_map(|(known, value)| (*known == keyval).then_some(value))
+        let of_key = self.0.iter().rev().filter(|attribute| attribute.keyval == keyval);
+        let found = of_key.clone().find(|attribute| !attribute.going).or_else(|| of_key.clone().next());
+        found.map(|attribute| &attribute.value)
     }
 
-    /// Takes an attribute away, and its keyval's hold with it.
-    fn remove(&mut self, keyval: c_int) -> Option<Held> {
-        let position = self.0.iter().position(|(known, _)| *known == keyval)?;
-        self.0.remove(position);
-        Some(Held(keyval))
+    fn position(&self, value: &Value) -> Option<usize> {
+        self.0.iter().position(|attribute| attribute.value.is(value))
+    }
+
+    /// Marks an attribute as going: its value.
+    fn begin(&mut self, wanted: impl Fn(&Attribute) -> bool) -> Option<(c_int, Value)> {
+        let attribute = self.0.iter_mut().rev().find(|attribute| !attribute.going && wanted(attribute))?;
+        attribute.going = true;
+        Some((attribute.keyval, attribute.value.clone()))
     }
 }
 
@@ -75,6 +89,58 @@ struct Held(c_int);
 impl Drop for Held {
     fn drop(&mut self) {
         keyval::release(self.0);
+    }
+}
+
+/// An attribute whose delete callback is to be called. The callback may use the window, its attributes too, so nothing is locked meanwhile;
+/// the attribute is there until it returns, and stays if it fails or throws, but nobody else deletes it:
+///
+/// ```text
+/// thread 1: delete: finds the attribute, calls back            takes it away
+/// thread 2:                     delete: finds it too, calls back: twice for one value
+/// ```
+#[must_use = "the attribute stays if the callback is not called"]
+pub struct Deletion<'a> {
+    window: &'a Window,
+    keyval: c_int,
+    value: Value,
+}
+
+impl Deletion<'_> {
+    /// Calls the callback, and takes the attribute away if it agrees. Not to be called with frames above that must not be thrown through: a
+    /// callback in C++ may throw, as it may under the hosts.
+    pub fn run(self, win: MPI_Win) -> Result<(), Error> {
+        match keyval::call_delete(win, self.keyval, &self.value) {
+            SUCCESS => {
+                self.take_away();
+                Ok(())
+            }
+            code => Err(Error { class: Class::Other, what: What::Callback(code) }),
+        }
+    }
+
+    /// As [`Deletion::run`], for a window that ends: the attribute goes whatever the callback says.
+    pub fn run_at_end(self, win: MPI_Win) -> Result<(), Error> {
+        let code = keyval::call_delete(win, self.keyval, &self.value);
+        self.take_away();
+        if code == SUCCESS { Ok(()) } else { Err(Error { class: Class::Other, what: What::Callback(code) }) }
+    }
+
+    fn take_away(&self) {
+        let mut cached = lock(&self.window.cached);
+        let Some(position) = cached.position(&self.value) else { return };
+        cached.0.remove(position);
+        drop(cached);
+        drop(Held(self.keyval));
+    }
+}
+
+impl Drop for Deletion<'_> {
+    fn drop(&mut self) {
+        let mut cached = lock(&self.window.cached);
+        if let Some(position) = cached.position(&self.value) {
+            cached.0[position].going = false;
+        }
     }
 }
 
@@ -98,20 +164,24 @@ impl Window {
         }
     }
 
-    /// Calls the delete callback of an attribute, if it is set, and takes it away if the callback agrees. The callback may use the window, its
-    /// attributes too, so nothing is locked meanwhile; the attribute is there until it returns.
-    fn drop_attribute(&self, win: MPI_Win, keyval: c_int) -> Result<(), Error> {
-        let Some(value) = lock(&self.cached).value(keyval).cloned() else { return Ok(()) };
-        match keyval::call_delete(win, keyval, &value) {
-            SUCCESS => {
-                let _held = lock(&self.cached).remove(keyval);
-                Ok(())
-            }
-            code => Err(Error { class: Class::Other, what: What::Callback(code) }),
-        }
+    fn deletion(&self, wanted: impl Fn(&Attribute) -> bool) -> Option<Deletion<'_>> {
+        let (keyval, value) = lock(&self.cached).begin(wanted)?;
+        Some(Deletion { window: self, keyval, value })
     }
 
-    /// `MPI_Win_set_attr`, in C or Fortran. The delete callback is told of a value that was there before.
+    /// What `MPI_Win_delete_attr` has to run. An attribute that is not set is deleted already; one that another thread deletes is that one's
+    /// to delete.
+    pub fn delete_attribute(&self, keyval: c_int) -> Result<Option<Deletion<'_>>, Error> {
+        self.check_changeable(keyval)?;
+        Ok(self.deletion(|attribute| attribute.keyval == keyval))
+    }
+
+    /// What the end of the window has to run next: the last attribute set.
+    pub fn last_attribute(&self) -> Option<Deletion<'_>> {
+        self.deletion(|_| true)
+    }
+
+    /// `MPI_Win_set_attr`, in C or Fortran. The delete callback is told of a value that was there before. As for [`Deletion::run`], it may throw.
     pub fn set_attribute(&self, win: MPI_Win, keyval: c_int, value: isize, writer: Language) -> Result<(), Error> {
         self.check_changeable(keyval)?;
         // Held before the old value lets go: a freed keyval would end in between.
@@ -119,31 +189,13 @@ impl Window {
             return Err(keyval::unknown());
         }
         let held = Held(keyval);
-        self.drop_attribute(win, keyval)?;
-        let mut cached = lock(&self.cached);
-        // Another thread, or the callback, may have set it meanwhile: the last one wins.
-        let _before = cached.remove(keyval);
-        cached.0.push((keyval, Value::new(value, writer)));
-        core::mem::forget(held);
-        drop(cached);
-        Ok(())
-    }
-
-    /// `MPI_Win_delete_attr`. An attribute that is not set is deleted already.
-    pub fn delete_attribute(&self, win: MPI_Win, keyval: c_int) -> Result<(), Error> {
-        self.check_changeable(keyval)?;
-        self.drop_attribute(win, keyval)
-    }
-
-    /// Deletes all attributes, the last one set first. Where callbacks fail the others are called all the same; the first failure is told.
-    pub(super) fn delete_attributes(&self, win: MPI_Win) -> Result<(), Error> {
-        let mut result = Ok(());
-        loop {
-            let Some(keyval) = lock(&self.cached).0.last().map(|(keyval, _)| *keyval) else { return result };
-            if let Err(error) = self.drop_attribute(win, keyval) {
-                let _held = lock(&self.cached).remove(keyval);
-                result = result.and(Err(error));
-            }
+        // More than once where a callback, or another thread, sets it again meanwhile: the last one wins.
+        while let Some(before) = self.deletion(|attribute| attribute.keyval == keyval) {
+            before.run(win)?;
         }
+        let value = Value::new(value, writer);
+        lock(&self.cached).0.push(Attribute { keyval, value, going: false });
+        core::mem::forget(held);
+        Ok(())
     }
 }

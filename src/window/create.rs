@@ -238,7 +238,7 @@ fn place_together(team: &Team, parts: &[Part], own: &mut Own, info: MPI_Info) ->
 
 type Mapped = (Box<[Peer]>, Vec<Arc<Mapping>>);
 
-fn map_all(parts: &[Part], places: &Places, rank: u32, request: &Request) -> Result<Mapped, Error> {
+fn map_all(parts: &[Part], places: &Places, rank: u32, request: &Request, gaps: bool) -> Result<Mapped, Error> {
     let mut mappings = Vec::<Arc<Mapping>>::new();
     let mut reach = |location: &Location, bytes: u64| -> Result<*mut u8, Error> {
         let mapping = memory::map(&location.segment)?;
@@ -254,6 +254,8 @@ fn map_all(parts: &[Part], places: &Places, rank: u32, request: &Request) -> Res
         let base = match place {
             // The application's own address, which may be another mapping of the same memory than ours.
             _ if request.flavor == Flavor::Create && other == rank as usize => request.base.cast::<u8>(),
+            // A part of no bytes that touches no other lies nowhere.
+            Some(_) if part.size == 0 && request.flavor == Flavor::Shared && gaps => ptr::null_mut(),
             Some(place) => reach(place, part.size)?,
             None => ptr::null_mut(),
         };
@@ -273,7 +275,7 @@ fn build(
     own: Own,
     gaps: bool,
 ) -> Result<(MPI_Win, *mut c_void), Error> {
-    let (peers, mappings) = map_all(parts, places, team.rank(), request)?;
+    let (peers, mappings) = map_all(parts, places, team.rank(), request, gaps)?;
     let base = peers[team.rank() as usize].base.cast::<c_void>();
     let window = Window {
         epochs: Epochs::new(team.size()),

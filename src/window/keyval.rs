@@ -37,6 +37,11 @@ impl Value {
         Value { bits: Arc::new(AtomicIsize::new(bits)), writer }
     }
 
+    /// Is it this one, not just one of the same bits?
+    pub(super) fn is(&self, other: &Value) -> bool {
+        Arc::ptr_eq(&self.bits, &other.bits)
+    }
+
     /// As a program in this language gets it.
     pub(super) fn read(&self, reader: Language) -> isize {
         match (self.writer, reader) {

@@ -1,6 +1,6 @@
 //! A window's life: creation, flavours, handles, peers, the state of epochs, attributes, names, hints, error handlers.
 
-mod attributes;
+pub mod attributes;
 mod control;
 pub mod create;
 pub mod epoch;
@@ -145,6 +145,14 @@ impl Window {
         wait_unannounced(left, &mut self.waiter()?, |seen| seen == others)
     }
 
+    /// May the window be freed now?
+    pub fn may_free(&self) -> Result<(), Error> {
+        if self.epochs.is_passive() {
+            return Err(Error::text(Class::RmaSync, "the window is freed inside a lock epoch"));
+        }
+        Ok(())
+    }
+
     /// Completes this rank's operations at every target: they were stores and copies, so what is left is their way out of the store buffer.
     #[inline]
     pub fn complete_operations(&self) {
@@ -186,7 +194,7 @@ impl Window {
     }
 }
 
-/// Frees a window (`MPI_Win_free`): collective; when it returns, no rank uses the memory any more. The window is gone even if a rank has
+/// Ends a window (`MPI_Win_free`) that [may be freed](Window::may_free) and has no attributes left: collective; when it returns, no rank uses the memory any more. The window is gone even if a rank has
 /// died, which the error then tells.
 ///
 /// # Safety
@@ -196,11 +204,6 @@ pub unsafe fn free(handle: crate::host::abi::MPI_Win) -> Result<(), Error> {
     let Some(window) = (unsafe { handle::find(handle) }) else {
         return Err(Error::text(Class::Win, "the window is freed already, or null"));
     };
-    if window.epochs.is_passive() {
-        return Err(Error::text(Class::RmaSync, "the window is freed inside a lock epoch"));
-    }
-    // While the window is whole: callbacks may use it. One that fails does not keep the window, for which the other ranks wait.
-    let deleted = window.delete_attributes(handle);
     window.complete_operations();
     let met = window.last_barrier();
     window.tallies.fold();
@@ -211,5 +214,5 @@ pub unsafe fn free(handle: crate::host::abi::MPI_Win) -> Result<(), Error> {
         // window's.
         core::mem::forget(window);
     }
-    met.and(deleted)
+    met
 }

@@ -86,15 +86,15 @@ pub(crate) fn on_window(win: MPI_Win, window: &Window, call: &'static str, resul
 #[inline(never)]
 pub(crate) fn raise(win: MPI_Win, handler: impl FnOnce() -> Handler, call: &'static str, error: &Error) -> c_int {
     let code = code_for(call, error);
-    call_handler(win, handler(), code);
+    call_handler(win, handler(), call, code);
     code
 }
 
 /// Calls a window's error handler. Nothing is held but the handler's own reference, which unwinding drops.
-pub(crate) fn call_handler(win: MPI_Win, handler: Handler, code: c_int) {
+pub(crate) fn call_handler(win: MPI_Win, handler: Handler, call: &str, code: c_int) {
     match handler {
         Handler::Fatal(_) => {
-            let text = text_of(code).unwrap_or_else(|| format!("MPI_Win_call_errhandler: error code {code}"));
+            let text = text_of(code).unwrap_or_else(|| format!("{call}: {}", comm::error_string(code)));
             fatal(&text, code)
         }
         Handler::Return => {}

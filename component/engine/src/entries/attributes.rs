@@ -1,6 +1,7 @@
 //! Attributes, keyvals, names and info of windows.
 
-use super::{forward, serve};
+use super::{forward, serve, serve_callbacks};
+use crate::guard::guard;
 use crate::report;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -67,7 +68,7 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_attr(
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    serve!(
+    serve_callbacks!(
         MPI_Win_set_attr,
         win,
         |window| window.set_attribute(win, win_keyval, attribute_val as isize, Language::C),
@@ -76,12 +77,11 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_set_attr(win: MPI_Win, win_keyval
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) -> c_int {
-    serve!(
-        MPI_Win_delete_attr,
-        win,
-        |window| window.delete_attribute(win, win_keyval),
-        forward!(MPI_Win_delete_attr(win, win_keyval))
-    )
+    let delete = |window: &Window| match guard(|| window.delete_attribute(win_keyval))? {
+        Some(deletion) => deletion.run(win),
+        None => Ok(()),
+    };
+    serve_callbacks!(MPI_Win_delete_attr, win, |window| delete(window), forward!(MPI_Win_delete_attr(win, win_keyval)))
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_name(win: MPI_Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {

@@ -1,6 +1,6 @@
 //! Creation, release and queries of windows.
 
-use super::{forward, life, missing, serve};
+use super::{forward, life, serve};
 use crate::guard::guard;
 use crate::report;
 use core::ffi::{c_int, c_void};
@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use transom::base::config;
 use transom::base::error::{Class, Error, What};
 use transom::base::stats::{Decline, TOTALS};
-use transom::host::abi::{MPI_Aint, MPI_Comm, MPI_Fint, MPI_Group, MPI_Info, MPI_Win, PROC_NULL, SUCCESS};
+use transom::host::abi::{self, MPI_Aint, MPI_Comm, MPI_Fint, MPI_Group, MPI_Info, MPI_Win, PROC_NULL, SUCCESS};
 use transom::host::comm;
 use transom::host::table::host;
 use transom::window::create::{Outcome, Request, create};
@@ -177,15 +177,20 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_free(win: *mut MPI_Win) -> c_int 
     let Some(window) = (unsafe { handle::find(own) }) else {
         return if handle::is_ours(own) { report::stale(own, "MPI_Win_free") } else { forward!(MPI_Win_free(win)) };
     };
+    if let Err(error) = guard(|| window.may_free()) {
+        return report::on_window(own, window, "MPI_Win_free", Err(error));
+    }
+    // While the window is whole: callbacks may use it. One that fails does not keep the window, for which the other ranks wait.
+    let mut deleted = Ok(());
+    while let Some(deletion) = window.last_attribute() {
+        deleted = deleted.and(deletion.run_at_end(own));
+    }
     // The handler outlives the window, whose end may fail.
     let handler = window.handler();
     // SAFETY: live, as found above.
-    let result = guard(|| unsafe { free(own) });
-    // SAFETY: as above; looked up anew, since a window that must not be freed yet is still there.
-    if unsafe { handle::find(own) }.is_none() {
-        // SAFETY: as above.
-        unsafe { *win = host().handles.win_null };
-    }
+    let result = guard(|| unsafe { free(own) }).and(deleted);
+    // SAFETY: as above.
+    unsafe { *win = host().handles.win_null };
     match result {
         Ok(()) => SUCCESS,
         Err(error) => report::raise(own, || handler, "MPI_Win_free", &error),
@@ -257,10 +262,12 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_get_group(win: MPI_Win, group: *m
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_c2f(win: MPI_Win) -> MPI_Fint {
-    if handle::is_ours(win) {
-        return handle::to_fortran(win);
+    match host().entry.MPI_Win_c2f {
+        _ if handle::is_ours(win) => handle::to_fortran(win),
+        // SAFETY: the application's own handle.
+        Some(function) => unsafe { function(win) },
+        None => abi::win_to_fortran(win),
     }
-    forward!(MPI_Win_c2f(win))
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_f2c(win: MPI_Fint) -> MPI_Win {
@@ -268,9 +275,6 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_f2c(win: MPI_Fint) -> MPI_Win {
         (Some(own), _) => own,
         // SAFETY: any integer may be asked about.
         (None, Some(function)) => unsafe { function(win) },
-        (None, None) => {
-            missing("MPI_Win_f2c");
-            host().handles.win_null
-        }
+        (None, None) => abi::win_from_fortran(win),
     }
 }

@@ -1,7 +1,7 @@
 //! Entries of [`transom::base::fortran`]: where Fortran reaches a window past every C name.
 
 use super::attributes::get;
-use super::serve;
+use super::{serve, serve_callbacks};
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::transmute;
 use transom::base::fortran::Entry;
@@ -81,7 +81,7 @@ mod family {
     unsafe extern "C-unwind" fn MPII_Win_set_attr(win: MPI_Win, keyval: c_int, value: *mut c_void, kind: c_int) -> c_int {
         let writer = language(kind);
         let number = if writer == Language::Fortran { abi::keyval_from_fortran(keyval) } else { keyval };
-        serve!(MPI_Win_set_attr, win, |window| window.set_attribute(win, number, value as isize, writer), {
+        serve_callbacks!(MPI_Win_set_attr, win, |window| window.set_attribute(win, number, value as isize, writer), {
             original!(MPII_Win_set_attr(
                 win => MPI_Win, keyval => c_int, value => *mut c_void, kind => c_int
             ) -> c_int, otherwise super::super::missing("MPII_Win_set_attr"))
@@ -166,7 +166,7 @@ mod family {
                 win => *mut MPI_Fint, keyval => *mut c_int, value => *mut MPI_Aint, ierr => *mut MPI_Fint
             ), otherwise answer(ierr, super::super::missing("MPI_Win_set_attr")));
         };
-        let code = serve!(
+        let code = serve_callbacks!(
             MPI_Win_set_attr,
             own,
             |window| window.set_attribute(own, keyval_number, bits, Language::Fortran),

@@ -52,7 +52,7 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_call_errhandler(win: MPI_Win, err
     // SAFETY: as MPI demands of the application, no other thread frees the window.
     match unsafe { handle::find(win) } {
         Some(window) => {
-            report::call_handler(win, window.handler(), errorcode);
+            report::call_handler(win, window.handler(), "MPI_Win_call_errhandler", errorcode);
             SUCCESS
         }
         None if handle::is_ours(win) => report::stale(win, "MPI_Win_call_errhandler"),

@@ -22,14 +22,14 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_I
             SUCCESS
         }
         // Not passed on: where memory has ended, MPICH 4.0.2 answers with success and a pointer near null.
-        Err(error) if error.class == Class::NoMem && !is_for_descriptors(&error) => report::on_nothing("MPI_Alloc_mem", &error),
+        Err(Error { class: Class::NoMem, what: What::Memory { errno, .. } }) if !matches!(errno, libc::EMFILE | libc::ENFILE) => {
+            // What was asked for, not what it would have taken.
+            let what = What::Memory { bytes: bytes as u64, errno };
+            report::on_nothing("MPI_Alloc_mem", &Error { class: Class::NoMem, what })
+        }
         // What is lacking is not memory but a way to share it: the host's private memory is as good as without us.
         Err(_) => forward!(MPI_Alloc_mem(size, info, baseptr)),
     }
-}
-
-fn is_for_descriptors(error: &Error) -> bool {
-    matches!(error.what, What::Memory { errno: libc::EMFILE | libc::ENFILE, .. })
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Free_mem(base: *mut c_void) -> c_int {

@@ -41,15 +41,23 @@ pub(crate) fn missing(call: &'static str) -> core::ffi::c_int {
 /// Serves a call on a window of ours, or passes it on.
 macro_rules! serve {
     ($call:ident, $win:expr, |$window:ident| $work:expr, $otherwise:expr) => {
+        crate::entries::serve_callbacks!($call, $win, |$window| crate::guard::guard(|| $work), $otherwise)
+    };
+}
+pub(crate) use serve;
+
+/// As [`serve`], for calls that run callbacks of the application, which may throw: no guard of ours may stand around those.
+macro_rules! serve_callbacks {
+    ($call:ident, $win:expr, |$window:ident| $work:expr, $otherwise:expr) => {
         // SAFETY: MPI demands of the application that no other thread frees the window meanwhile.
         match unsafe { transom::window::handle::find($win) } {
-            Some($window) => crate::report::on_window($win, $window, stringify!($call), crate::guard::guard(|| $work)),
+            Some($window) => crate::report::on_window($win, $window, stringify!($call), $work),
             None if transom::window::handle::is_ours($win) => crate::report::stale($win, stringify!($call)),
             None => $otherwise,
         }
     };
 }
-pub(crate) use serve;
+pub(crate) use serve_callbacks;
 
 /// An entry whose common case can neither fail nor wait nor panic: that case alone is in line, and everything else stands in a function of the
 /// same arguments, which the entry jumps to.
