@@ -99,12 +99,23 @@ fn callbacks_fail_with_codes_of_the_program(on: Side) {
     on.program("callbacks").ranks(2).arg("failure_with_own_code").passes();
 }
 
+fn failures_of_callbacks_are_fatal_by_default(on: Side) {
+    let outcome = on.program("callbacks").ranks(2).arg("failure_is_fatal").stderr_reported().fails();
+    outcome.expect(!outcome.stdout.contains("lived on"), "a rank went on after a fatal error");
+    let says_why = |report: &String| report.contains("MPI_Win_delete_attr") && report.contains("the cache is busy");
+    outcome.expect(outcome.reports.iter().any(says_why) || !on.transom, "the message does not say what is wrong");
+}
+
 fn callbacks_fail_at_free(on: Side) {
     on.program("callbacks").ranks(3).arg("failure_at_free").passes();
 }
 
 fn threads_share_a_window(on: Side) {
     on.program("attribute_threads").ranks(2).arg("attributes_of_one_window").passes();
+}
+
+fn threads_share_an_attribute(on: Side) {
+    on.program("attribute_threads").ranks(2).arg("the_same_attribute").passes();
 }
 
 fn threads_make_keyvals(on: Side) {
@@ -158,8 +169,10 @@ on_hosts! {
     callbacks_fail;
     failures_of_callbacks_reach_the_handler, bare except: [mpich5] "MPICH 5.0.2 returns success once a handler was called";
     callbacks_fail_with_codes_of_the_program, bare: [mpich] "Open MPI 4.1.4 makes MPI_ERR_OTHER of them";
+    failures_of_callbacks_are_fatal_by_default;
     callbacks_fail_at_free, bare: [] "MPICH 4.0.2 returns what the last callback returned, and Open MPI 4.1.4 nothing";
     threads_share_a_window, bare: [openmpi] "MPICH 4.0.2 loses deletions";
+    threads_share_an_attribute, bare: [] "hosts delete a value twice";
     threads_make_keyvals;
     names_are_empty_at_first, bare: [mpich] "Open MPI 4.1.4 names them MPI WINDOW and a number";
     names_are_kept;

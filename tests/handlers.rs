@@ -42,6 +42,13 @@ fn codes_of_the_program_reach_them(on: Side) {
     on.program("handlers").ranks(2).arg("own_codes").passes();
 }
 
+fn a_code_of_the_program_can_be_fatal(on: Side) {
+    let outcome = on.program("handlers").ranks(2).arg("own_code_is_fatal").stderr_reported().fails();
+    outcome.expect(!outcome.stdout.contains("lived on"), "a rank went on after a fatal error");
+    let says_why = outcome.reports.iter().any(|report| report.contains("the reactor is on fire"));
+    outcome.expect(says_why || !on.transom, "the message is not the program's");
+}
+
 fn creation_is_the_communicators(on: Side) {
     on.program("handlers").ranks(2).arg("creation_on_another_communicator").passes();
 }
@@ -49,7 +56,7 @@ fn creation_is_the_communicators(on: Side) {
 fn creation_is_fatal_where_its_communicator_says_so(on: Side) {
     let outcome = on.program("handlers").ranks(2).arg("creation_is_fatal").stderr_reported().fails();
     outcome.expect(!outcome.stdout.contains("lived on"), "a rank went on after a fatal error");
-    let says_why = |report: &String| report.contains("MPI_Win_allocate") && report.contains("MPI_ERR_SIZE");
+    let says_why = |report: &String| report.contains("MPI_Win_allocate") && report.contains("-64");
     outcome.expect(outcome.reports.iter().any(says_why) || !on.transom, "the message does not say what is wrong");
 }
 
@@ -90,6 +97,7 @@ on_hosts! {
     what_is_no_handler_of_windows_is_refused, bare: [openmpi] "MPICH 4.0.2 calls another handler";
     one_handler_on_windows_of_host_and_transom;
     codes_of_the_program_reach_them, bare except: [mpich5] "MPICH 5.0.2 returns success once a handler was called";
+    a_code_of_the_program_can_be_fatal;
     creation_is_the_communicators, bare except: [mpich5] "MPICH 5.0.2 returns success once a handler was called";
     creation_is_fatal_where_its_communicator_says_so;
     texts_of_transfers, bare: [] "MPICH 4.0.2 checks no range, and Open MPI 4.1.4 dies of a flush";
