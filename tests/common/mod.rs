@@ -1,4 +1,4 @@
-//! What process-level tests need: C programs compiled with a host's own compiler, started by that host's launcher, bare or behind
+//! What process-level tests need: programs compiled with a host's own compilers, started by that host's launcher, bare or behind
 //! `transom exec`, with a time limit that leaves no process behind.
 //!
 //! A test is a function over a [`Side`]; [`on_hosts!`](crate::on_hosts) makes from it one `#[test]` per host with Transom
@@ -11,6 +11,7 @@ mod host;
 mod job;
 mod processes;
 
+pub(crate) use compile::Interface;
 pub(crate) use host::{Family, Host};
 pub(crate) use job::{Job, Outcome};
 use std::path::{Path, PathBuf};
@@ -23,9 +24,14 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// A job of one rank that runs `tests/programs/NAME.c`.
+    /// A job of one rank that runs `tests/programs/NAME.c`, or `NAME.cc`.
     pub(crate) fn program(self, name: &str) -> Job {
         Job::new(self, name)
+    }
+
+    /// A job of one rank that runs `tests/programs/fortran/NAME.F90`.
+    pub(crate) fn fortran(self, interface: Interface, name: &str) -> Job {
+        Job::of_executable(self, compile::fortran(self.host, interface, name))
     }
 
     /// A shared object of `tests/programs/NAME.c`, with further flags for the compiler.
