@@ -40,7 +40,7 @@ fn layout_nested(datatype: MPI_Datatype, depth: u32) -> Result<Layout, Error> {
         return Err(Error::text(Class::Type, "the host does not know the datatype"));
     }
     match combiner {
-        combiner::NAMED => size(datatype).map(Layout::contiguous),
+        combiner if combiner::PREDEFINED.contains(&combiner) => size(datatype).map(Layout::contiguous),
         combiner::DUP | combiner::CONTIGUOUS => {
             let (count, inner) = contents(datatype, combiner == combiner::CONTIGUOUS)?;
             let found = layout_nested(inner, depth + 1);
@@ -68,19 +68,19 @@ fn contents(datatype: MPI_Datatype, counted: bool) -> Result<(u64, MPI_Datatype)
 
 /// `MPI_Type_get_contents` gives new references of derived types; predefined ones must not be freed.
 fn release(mut datatype: MPI_Datatype) {
-    if element(datatype).is_some() || is_named(datatype) {
+    if element(datatype).is_some() || is_predefined(datatype) {
         return;
     }
     // SAFETY: a reference of our own.
     unsafe { (host().call.MPI_Type_free)(&mut datatype) };
 }
 
-fn is_named(datatype: MPI_Datatype) -> bool {
+fn is_predefined(datatype: MPI_Datatype) -> bool {
     let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
     // SAFETY: a live handle and valid places for results.
     let code =
         unsafe { (host().call.MPI_Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner) };
-    code == abi::SUCCESS && combiner == combiner::NAMED
+    code == abi::SUCCESS && combiner::PREDEFINED.contains(&combiner)
 }
 
 /// A C null pointer in place of a handle (Open MPI), or zero (MPICH): what an uninitialised static holds.

@@ -108,17 +108,31 @@ pub fn win_from_fortran(_: MPI_Fint) -> MPI_Win {
 pub mod combiner {
     use core::ffi::c_int;
     #[cfg(transom_mpich)]
-    pub const NAMED: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_NAMED as c_int;
+    const NAMED: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_NAMED as c_int;
     #[cfg(transom_mpich)]
     pub const DUP: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_DUP as c_int;
     #[cfg(transom_mpich)]
     pub const CONTIGUOUS: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_CONTIGUOUS as c_int;
+    #[cfg(transom_mpich)]
+    const F90_REAL: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_REAL as c_int;
+    #[cfg(transom_mpich)]
+    const F90_COMPLEX: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_COMPLEX as c_int;
+    #[cfg(transom_mpich)]
+    const F90_INTEGER: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_INTEGER as c_int;
     #[cfg(transom_ompi)]
-    pub const NAMED: c_int = mpi_sys::MPI_COMBINER_NAMED as c_int;
+    const NAMED: c_int = mpi_sys::MPI_COMBINER_NAMED as c_int;
     #[cfg(transom_ompi)]
     pub const DUP: c_int = mpi_sys::MPI_COMBINER_DUP as c_int;
     #[cfg(transom_ompi)]
     pub const CONTIGUOUS: c_int = mpi_sys::MPI_COMBINER_CONTIGUOUS as c_int;
+    #[cfg(transom_ompi)]
+    const F90_REAL: c_int = mpi_sys::MPI_COMBINER_F90_REAL as c_int;
+    #[cfg(transom_ompi)]
+    const F90_COMPLEX: c_int = mpi_sys::MPI_COMBINER_F90_COMPLEX as c_int;
+    #[cfg(transom_ompi)]
+    const F90_INTEGER: c_int = mpi_sys::MPI_COMBINER_F90_INTEGER as c_int;
+    /// Of types that are the host's own. Those that Fortran asks for by precision or range have no names.
+    pub const PREDEFINED: [c_int; 4] = [NAMED, F90_REAL, F90_COMPLEX, F90_INTEGER];
 }
 
 /// The family's number of an error class.

@@ -67,9 +67,19 @@ type InFortran = unsafe extern "C-unwind" fn(*mut c_int, *mut c_int, *mut isize,
 enum Convention {
     C,
     #[cfg(transom_mpich)]
-    Proxy(DeleteProxy),
+    Proxy(DeleteProxy, State),
     #[cfg(transom_ompi)]
     Fortran,
+}
+
+/// How a library of another language passes the extra state on.
+#[cfg(transom_mpich)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// As the pointer that it was given.
+    Pointer,
+    /// As a reference to an integer: Fortran's. The host gives callbacks the very variable that was an argument once.
+    Integer,
 }
 
 /// MPICH's number for who wrote an attribute.
@@ -112,8 +122,11 @@ impl Delete {
                 }
             }
             #[cfg(transom_mpich)]
-            Convention::Proxy(proxy) => {
-                let extra_state = self.extra_state.load(Relaxed) as *mut c_void;
+            Convention::Proxy(proxy, state) => {
+                let extra_state = match state {
+                    State::Pointer => self.extra_state.load(Relaxed) as *mut c_void,
+                    State::Integer => self.extra_state.as_ptr().cast(),
+                };
                 let kind = if value.writer == Language::C { kind::POINTER } else { kind::ADDRESS_INTEGER };
                 // SAFETY: the language's library gave the proxy for callbacks of this keyval.
                 unsafe { proxy(self.function, win, keyval, kind, value.read(Language::Fortran) as *mut c_void, extra_state) }
@@ -163,11 +176,19 @@ pub fn created(keyval: c_int, delete: *const c_void, extra_state: *mut c_void) {
     insert(keyval, Delete { function: delete, extra_state, convention: Convention::C });
 }
 
-/// MPICH: the callbacks that this keyval was made with are of another language.
+/// MPICH: the callbacks that this keyval was just made with are of another language.
+///
+/// # Safety
+/// With [`State::Integer`], the extra state that the keyval was made with is the address of an integer.
 #[cfg(transom_mpich)]
-pub fn set_proxy(keyval: c_int, proxy: DeleteProxy) {
+pub unsafe fn set_proxy(keyval: c_int, proxy: DeleteProxy, state: State) {
     if let Some(entry) = entries().get_mut(&keyval) {
-        entry.delete.convention = Convention::Proxy(proxy);
+        entry.delete.convention = Convention::Proxy(proxy, state);
+        if state == State::Integer {
+            let variable = entry.delete.extra_state.load(Relaxed) as *const isize;
+            // SAFETY: the caller vouches for it.
+            entry.delete.extra_state.store(unsafe { *variable }, Relaxed);
+        }
     }
 }
 

@@ -22,6 +22,9 @@ fn make(
     deliver: impl FnOnce(*mut c_void),
     host: impl FnOnce() -> c_int,
 ) -> c_int {
+    // Open MPI's Fortran library converts what it finds there even where the call has failed.
+    // SAFETY: a valid place, as MPI demands of the application.
+    unsafe { *win = transom::host::table::host().handles.win_null };
     if request.comm == transom::host::table::host().handles.comm_null {
         // The host reports what it makes of it.
         return host();

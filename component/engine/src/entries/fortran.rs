@@ -33,7 +33,7 @@ macro_rules! original {
 mod family {
     use super::*;
     use transom::host::abi::MPI_Win;
-    use transom::window::keyval::DeleteProxy;
+    use transom::window::keyval::{DeleteProxy, State};
 
     /// `MPIR_ATTR_PTR`: C sets or asks. Anything else is an integer of Fortran's.
     const POINTER: c_int = 0;
@@ -88,11 +88,32 @@ mod family {
         })
     }
 
+    /// What the extra state is to a proxy: C++'s library has one too.
+    fn state(proxy: DeleteProxy) -> State {
+        let base = |address: *const c_void| {
+            // SAFETY: zero is a value of all fields, and `dladdr` takes any address.
+            let mut found: libc::Dl_info = unsafe { core::mem::zeroed() };
+            // SAFETY: the same.
+            (unsafe { libc::dladdr(address, &mut found) } != 0).then_some(found)
+        };
+        let Some(library) = base(proxy as *const c_void) else { return State::Pointer };
+        // SAFETY: the name of a loaded object; it stays loaded, as its proxy does.
+        let entry = unsafe {
+            let handle = libc::dlopen(library.dli_fname, libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            if handle.is_null() { core::ptr::null_mut() } else { libc::dlsym(handle, c"mpi_win_create_keyval_".as_ptr()) }
+        };
+        match base(entry) {
+            Some(found) if !entry.is_null() && found.dli_fbase == library.dli_fbase => State::Integer,
+            _ => State::Pointer,
+        }
+    }
+
     /// Comes right after `MPI_Win_create_keyval` was given callbacks as if they were C's. The same call is made for keyvals of communicators
     /// and datatypes, of which nothing is known here.
     unsafe extern "C-unwind" fn MPII_Keyval_set_proxy(keyval: c_int, copy: *const c_void, delete: Option<DeleteProxy>) {
         if let Some(delete) = delete {
-            keyval::set_proxy(keyval, delete);
+            // SAFETY: the Fortran library has passed on an argument of the application, an integer by reference.
+            unsafe { keyval::set_proxy(keyval, delete, state(delete)) };
         }
         original!(MPII_Keyval_set_proxy(
             keyval => c_int, copy => *const c_void, delete => Option<DeleteProxy>
