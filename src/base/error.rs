@@ -14,7 +14,8 @@ macro_rules! classes {
         }
 
         impl Class {
-            const ALL: &[Class] = &[$(Class::$class),*];
+            /// Every class.
+            pub const ALL: &[Class] = &[$(Class::$class),*];
 
             /// The name as `mpi.h` has it.
             pub const fn name(self) -> &'static str {

@@ -192,7 +192,7 @@ pub struct Handles {
 #[cfg(transom_mpich)]
 impl Handles {
     /// The family's numbers, fixed by the MPICH ABI initiative; nothing is looked up.
-    pub(super) fn find(_: impl Fn(&'static CStr) -> Option<*mut c_void>) -> Result<Handles, &'static CStr> {
+    pub fn find(_: impl Fn(&'static CStr) -> Option<*mut c_void>) -> Result<Handles, &'static CStr> {
         Ok(Handles {
             comm_world: MPI_Comm(0x4400_0000),
             comm_self: MPI_Comm(0x4400_0001),
@@ -215,7 +215,7 @@ impl Handles {
 #[cfg(transom_ompi)]
 impl Handles {
     /// The addresses of the library's own objects.
-    pub(super) fn find(symbol: impl Fn(&'static CStr) -> Option<*mut c_void>) -> Result<Handles, &'static CStr> {
+    pub fn find(symbol: impl Fn(&'static CStr) -> Option<*mut c_void>) -> Result<Handles, &'static CStr> {
         let need = |name: &'static CStr| symbol(name).ok_or(name);
         let datatype =
             |(_, name, category): &(u32, &'static CStr, Category)| symbol(name).map(|at| (MPI_Datatype(at.cast()), *category));
