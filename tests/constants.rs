@@ -1,5 +1,5 @@
-//! What the engine takes for facts of its ABI family, against each host's own `mpi.h` and the library behind it. The engine is built with the
-//! header of one member of the family and serves them all.
+//! What the engine takes for facts of its ABI family, against each host's own `mpi.h` and the library behind it. The engine is built with
+//! the header of one member of the family and serves them all.
 
 mod common;
 
@@ -124,7 +124,8 @@ fn numbers(host: Host) {
     agree(host, "numbers", facts);
 }
 
-/// The engine's handles: in the MPICH family as it has them, in the Open MPI family each made up from the place of a datum's name in the list.
+/// The engine's handles: in the MPICH family as it has them, in the Open MPI family each made up from the place of a datum's name in the
+/// list.
 fn handles() -> (Handles, Vec<&'static CStr>) {
     let names = std::cell::RefCell::new(Vec::new());
     let handles = Handles::find(|name: &'static CStr| {

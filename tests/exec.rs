@@ -348,6 +348,18 @@ fn without_its_engine_the_host_answers(on: Side) {
     outcome.expect(outcome.lines_with("ring: rank").count() == 2, "both ranks ran");
 }
 
+/// A program that is linked to `libmpi_abi` instead of the host's own interface.
+fn an_mpi_of_the_standards_interface_is_left_alone(on: Side) {
+    let scratch = Scratch::new();
+    let ring = scratch.compile(&on.host.command("mpicc_abi"), "ring", "exec_ring", &["-ldl"]);
+    let job = two_ranks_behind(&common::dist("bin/transom"), on, &ring);
+    let outcome = job.passes();
+    outcome.expect(outcome.lines_with("has the binary interface of MPI 5").count() == 2, "one line from each process");
+    outcome.expect(outcome.lines_with("ring: rank").count() == 2, "both ranks ran");
+    let outcome = job.env("TRANSOM_REQUIRE", "1").fails();
+    outcome.expect(outcome.lines_with("ring: rank").count() == 0, "a rank ran all the same");
+}
+
 fn behind_a_script(on: Side) {
     let scratch = Scratch::new();
     let script = scratch.script("wrapper", "#!/bin/sh\necho wrapper\n\"$@\"\nstatus=$?\necho ended with $status\nexit $status\n");
@@ -431,6 +443,8 @@ fn first_calls_from_many_threads(on: Side) {
 
 on_hosts! {
     without_its_engine_the_host_answers, bare: [] "there is nothing to compare with";
+    an_mpi_of_the_standards_interface_is_left_alone, not under: [mpich openmpi openmpi5 impi] "only MPICH 5 brings the compiler",
+        bare: [] "there is nothing to compare with";
     behind_a_script;
     behind_itself, bare: [] "the launcher's command would be the tested one";
     with_address_sanitizer;
