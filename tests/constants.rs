@@ -8,9 +8,12 @@ use std::ffi::CStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use transom::base::element::{Category, Element};
 use transom::base::error::Class;
-use transom::datatype::contiguous_size;
-use transom::host::abi::{self, Handles, MPI_Datatype, combiner, window};
+use transom::base::op::Op;
+use transom::datatype;
+use transom::host::abi::{self, Handles, MPI_Datatype, MPI_Op, combiner, window};
+use transom::host::predefined;
 
 /// Values of C expressions, as the host's compiler and library see them once MPI is initialised.
 fn ask<E: AsRef<str>>(host: Host, name: &str, expressions: &[E]) -> Vec<i64> {
@@ -20,7 +23,10 @@ fn ask<E: AsRef<str>>(host: Host, name: &str, expressions: &[E]) -> Vec<i64> {
     let questions: String = (expressions.iter().enumerate())
         .map(|(number, expression)| format!("    printf(\"a{number}=%lld\\n\", (long long)({}));\n", expression.as_ref()))
         .collect();
-    let text = format!("{PREAMBLE}\nint main(void) {{\n    MPI_Init(NULL, NULL);\n{questions}    return MPI_Finalize();\n}}\n");
+    let text = format!(
+        "{PREAMBLE}{}\nint main(void) {{\n    MPI_Init(NULL, NULL);\n{questions}    return MPI_Finalize();\n}}\n",
+        optional()
+    );
     fs::write(&source, text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
     let mut command = Command::new(host.compiler());
     command.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-o"]);
@@ -33,11 +39,20 @@ fn ask<E: AsRef<str>>(host: Host, name: &str, expressions: &[E]) -> Vec<i64> {
     answers
 }
 
+/// Datatypes that an `mpi.h` may leave out are null there.
+fn optional() -> String {
+    let names =
+        "MPI_INTEGER16 MPI_REAL2 MPI_COMPLEX4 MPI_LOGICAL1 MPI_LOGICAL2 MPI_LOGICAL4 MPI_LOGICAL8 MPI_LOGICAL16 MPI_2COMPLEX
+        MPI_2DOUBLE_COMPLEX";
+    names.split_whitespace().map(|name| format!("#ifndef {name}\n#define {name} MPI_DATATYPE_NULL\n#endif\n")).collect()
+}
+
 const PREAMBLE: &str = r"#include <dlfcn.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 
+/* 0 where the type is no more than a name in this build. */
 static int size(MPI_Datatype datatype) {
     int size = 0;
     if (datatype != MPI_DATATYPE_NULL)
@@ -50,11 +65,6 @@ static MPI_Aint extent(MPI_Datatype datatype) {
     if (datatype != MPI_DATATYPE_NULL)
         MPI_Type_get_extent(datatype, &lower, &extent);
     return lower == 0 ? extent : -1;
-}
-
-/* Is the type no more than a name in this build? */
-static int is_none(MPI_Datatype datatype) {
-    return size(datatype) == 0;
 }
 
 /* The host's datum of this name. */
@@ -110,7 +120,7 @@ fn numbers(host: Host) {
         ("sizeof(MPI_Fint)", size_of::<abi::MPI_Fint>()),
         ("sizeof(MPI_Group)", size_of::<abi::MPI_Group>()),
         ("sizeof(MPI_Info)", size_of::<abi::MPI_Info>()),
-        ("sizeof(MPI_Op)", size_of::<abi::MPI_Op>()),
+        ("sizeof(MPI_Op)", size_of::<MPI_Op>()),
         ("sizeof(MPI_Request)", size_of::<abi::MPI_Request>()),
         ("sizeof(MPI_Status)", size_of::<abi::MPI_Status>()),
         ("sizeof(MPI_Win)", size_of::<abi::MPI_Win>()),
@@ -171,62 +181,102 @@ fn predefined_handles(host: Host) {
     if host != Host::OpenMpi {
         pairs.push(("MPI_ERRORS_ABORT", raw!(handles.errors_abort)));
     }
-    assert_eq!(handles.pairs.len(), PAIRS.len());
-    pairs.extend(PAIRS.into_iter().zip(&handles.pairs).map(|(name, (handle, _))| (name, raw!(handle))));
     let facts =
         pairs.into_iter().map(|(name, raw)| (format!("(uintptr_t)(intptr_t){name} == (uintptr_t){}", in_c(raw, &names)), 1));
     agree(host, "handles", facts.collect());
 }
 
-/// Predefined datatypes of the standard whose layout is padded, in the order of [`Handles::pairs`].
-const PAIRS: [&str; 5] = ["MPI_FLOAT_INT", "MPI_DOUBLE_INT", "MPI_LONG_INT", "MPI_SHORT_INT", "MPI_LONG_DOUBLE_INT"];
-
-/// All others of C, C++ and Fortran whose names every `mpi.h` has.
+/// The standard's predefined datatypes (MPI-4.1, section 6.9.2 and tables 3.1 to 3.3) by what a reduction takes them for.
 #[rustfmt::skip]
-const RUNS: [&str; 59] = [
-    "MPI_CHAR", "MPI_SIGNED_CHAR", "MPI_UNSIGNED_CHAR", "MPI_BYTE", "MPI_WCHAR", "MPI_SHORT", "MPI_UNSIGNED_SHORT", "MPI_INT", "MPI_UNSIGNED",
-    "MPI_LONG", "MPI_UNSIGNED_LONG", "MPI_LONG_LONG_INT", "MPI_LONG_LONG", "MPI_UNSIGNED_LONG_LONG", "MPI_FLOAT", "MPI_DOUBLE",
-    "MPI_LONG_DOUBLE", "MPI_PACKED", "MPI_C_BOOL", "MPI_INT8_T", "MPI_INT16_T", "MPI_INT32_T", "MPI_INT64_T", "MPI_UINT8_T", "MPI_UINT16_T",
-    "MPI_UINT32_T", "MPI_UINT64_T", "MPI_AINT", "MPI_COUNT", "MPI_OFFSET", "MPI_C_COMPLEX", "MPI_C_FLOAT_COMPLEX", "MPI_C_DOUBLE_COMPLEX",
-    "MPI_C_LONG_DOUBLE_COMPLEX", "MPI_2INT", "MPI_CXX_BOOL", "MPI_CXX_FLOAT_COMPLEX", "MPI_CXX_DOUBLE_COMPLEX",
-    "MPI_CXX_LONG_DOUBLE_COMPLEX", "MPI_CHARACTER", "MPI_LOGICAL", "MPI_INTEGER", "MPI_INTEGER1", "MPI_INTEGER2", "MPI_INTEGER4",
-    "MPI_INTEGER8", "MPI_REAL", "MPI_REAL4", "MPI_REAL8", "MPI_REAL16", "MPI_DOUBLE_PRECISION", "MPI_COMPLEX",
-    "MPI_COMPLEX8", "MPI_COMPLEX16", "MPI_COMPLEX32", "MPI_DOUBLE_COMPLEX", "MPI_2REAL", "MPI_2DOUBLE_PRECISION",
-    "MPI_2INTEGER",
+const DATATYPES: &[(Category, &str)] = &[
+    (Category::Signed, "MPI_CHAR MPI_SIGNED_CHAR MPI_SHORT MPI_INT MPI_LONG MPI_LONG_LONG_INT MPI_LONG_LONG MPI_INT8_T MPI_INT16_T MPI_INT32_T
+        MPI_INT64_T MPI_AINT MPI_COUNT MPI_OFFSET MPI_INTEGER MPI_INTEGER1 MPI_INTEGER2 MPI_INTEGER4 MPI_INTEGER8 MPI_INTEGER16"),
+    (Category::Unsigned, "MPI_UNSIGNED_CHAR MPI_UNSIGNED_SHORT MPI_UNSIGNED MPI_UNSIGNED_LONG MPI_UNSIGNED_LONG_LONG MPI_UINT8_T MPI_UINT16_T
+        MPI_UINT32_T MPI_UINT64_T MPI_CHARACTER"),
+    (Category::Float, "MPI_FLOAT MPI_DOUBLE MPI_REAL MPI_DOUBLE_PRECISION MPI_REAL2 MPI_REAL4 MPI_REAL8 MPI_REAL16"),
+    (Category::Complex, "MPI_C_COMPLEX MPI_C_FLOAT_COMPLEX MPI_C_DOUBLE_COMPLEX MPI_CXX_FLOAT_COMPLEX MPI_CXX_DOUBLE_COMPLEX MPI_COMPLEX
+        MPI_DOUBLE_COMPLEX MPI_COMPLEX4 MPI_COMPLEX8 MPI_COMPLEX16 MPI_COMPLEX32"),
+    (Category::Logical, "MPI_LOGICAL MPI_LOGICAL1 MPI_LOGICAL2 MPI_LOGICAL4 MPI_LOGICAL8 MPI_LOGICAL16"),
+    (Category::TwoIntegers, "MPI_2INTEGER"),
+    (Category::TwoReals, "MPI_2REAL MPI_2DOUBLE_PRECISION"),
+    (Category::Opaque, "MPI_PACKED MPI_WCHAR MPI_2COMPLEX MPI_2DOUBLE_COMPLEX"),
+    (Category::Only(Element::Byte), "MPI_BYTE"),
+    (Category::Only(Element::Bool), "MPI_C_BOOL MPI_CXX_BOOL"),
+    (Category::Only(Element::LongDouble), "MPI_LONG_DOUBLE"),
+    (Category::Only(Element::ComplexLongDouble), "MPI_C_LONG_DOUBLE_COMPLEX MPI_CXX_LONG_DOUBLE_COMPLEX"),
+    (Category::Only(Element::FloatInt), "MPI_FLOAT_INT"),
+    (Category::Only(Element::DoubleInt), "MPI_DOUBLE_INT"),
+    (Category::Only(Element::LongInt), "MPI_LONG_INT"),
+    (Category::Only(Element::IntInt), "MPI_2INT"),
+    (Category::Only(Element::ShortInt), "MPI_SHORT_INT"),
+    (Category::Only(Element::LongDoubleInt), "MPI_LONG_DOUBLE_INT"),
 ];
 
-fn layouts_of_predefined_types(host: Host) {
-    let padded = PAIRS.iter().flat_map(|name| [format!("size({name})"), format!("extent({name})")]);
-    let padded = ask(host, "padded", &padded.collect::<Vec<_>>());
-    let (handles, names) = handles();
-    for ((name, (_, pair)), theirs) in PAIRS.iter().zip(&handles.pairs).zip(padded.chunks_exact(2)) {
-        assert_eq!([i64::from(pair.value) + 4, i64::from(pair.extent)], theirs, "size and extent of {name} under {host:?}");
-    }
+/// Is the host's handle that of a row in a table of the engine's? A row has a number in one family and the name of a datum in the other.
+fn is_row(handle: i64, number: u32, datum: i64) -> bool {
+    if cfg!(transom_ompi) { handle == datum } else { number != 0 && handle == i64::from(number as i32) }
+}
 
-    // Whatever the engine does not know as padded it takes for one run of bytes, the sooner where its handle alone tells how many.
-    let runs = RUNS.iter().flat_map(|name| ["(uintptr_t)", "is_none", "size", "extent"].map(|what| format!("{what}({name})")));
-    let runs = ask(host, "runs", &runs.collect::<Vec<_>>());
+fn predefined_datatypes(host: Host) {
+    let names: Vec<_> =
+        (DATATYPES.iter()).flat_map(|(category, names)| names.split_whitespace().map(move |name| (name, *category))).collect();
+    let questions = names.iter().flat_map(|(name, _)| ["(intptr_t)", "size", "extent"].map(|what| format!("{what}({name})")));
+    let symbols = predefined::DATATYPES.iter().map(|(_, symbol, _)| format!("datum({symbol:?})"));
+    let answers = ask(host, "datatypes", &questions.chain(symbols).collect::<Vec<_>>());
+    let (theirs, data) = answers.split_at(3 * names.len());
+
     let mut there = 0;
-    for (name, theirs) in RUNS.iter().zip(runs.chunks_exact(4)) {
-        let &[handle, is_none, size, extent] = theirs else { unreachable!("chunks of four") };
-        if is_none != 0 {
+    for ((name, category), theirs) in names.iter().zip(theirs.chunks_exact(3)) {
+        let &[handle, size, extent] = theirs else { unreachable!("chunks of three") };
+        if size == 0 {
             continue;
         }
         there += 1;
-        assert_eq!(size, extent, "{name} is no run of bytes under {host:?}");
-        // Open MPI's are found once the engine has asked the host for them.
-        let known = contiguous_size(MPI_Datatype(handle as usize as _));
-        assert_eq!(known, cfg!(transom_mpich).then_some(size as u64), "{name} under {host:?}");
+        let row = predefined::DATATYPES.iter().zip(data).find(|((number, ..), datum)| is_row(handle, *number, **datum));
+        assert_eq!(row.map(|((.., ours), _)| *ours), Some(*category), "{name} ({handle:#x}) of {size} bytes under {host:?}");
+        let element = category.element(size as usize);
+        let taken_for = element.map_or((size, size), |element| (element.size() as i64, element.extent() as i64));
+        assert_eq!(taken_for, (size, extent), "size and extent of {name} under {host:?}");
+        // Open MPI's are found only once the engine has asked the host for them.
+        if cfg!(transom_mpich) {
+            let handle = MPI_Datatype(handle as usize as _);
+            assert_eq!(datatype::element(handle), element, "{name} under {host:?}");
+            let bytes = datatype::contiguous_size(handle);
+            assert!(bytes.is_none_or(|bytes| bytes as i64 == size && size == extent), "{name} is no {bytes:?} under {host:?}");
+        }
     }
-    assert!(there > 40, "only {there} predefined datatypes under {host:?}");
+    assert!(there > 50, "only {there} predefined datatypes under {host:?}");
+}
 
-    // Open MPI: those that it asks for. A name that a version lacks is passed over.
-    let data = handles.datatypes.iter().map(|datatype| in_c(raw!(datatype), &names));
-    let facts = data.map(|datum| {
-        let datatype = format!("(MPI_Datatype)(intptr_t){datum}");
-        (format!("{datum} == 0 || is_none({datatype}) || size({datatype}) == extent({datatype})"), 1)
-    });
-    agree(host, "asked_for", facts.collect());
+fn predefined_operations(host: Host) {
+    let names = [
+        ("MPI_MAX", Op::Max),
+        ("MPI_MIN", Op::Min),
+        ("MPI_SUM", Op::Sum),
+        ("MPI_PROD", Op::Prod),
+        ("MPI_LAND", Op::Land),
+        ("MPI_BAND", Op::Band),
+        ("MPI_LOR", Op::Lor),
+        ("MPI_BOR", Op::Bor),
+        ("MPI_LXOR", Op::Lxor),
+        ("MPI_BXOR", Op::Bxor),
+        ("MPI_MINLOC", Op::Minloc),
+        ("MPI_MAXLOC", Op::Maxloc),
+        ("MPI_REPLACE", Op::Replace),
+        ("MPI_NO_OP", Op::NoOp),
+    ];
+    assert_eq!(names.len(), Op::ALL.len());
+    let questions = names.iter().map(|(name, _)| format!("(intptr_t)({name})"));
+    let symbols = predefined::OPS.iter().map(|(_, symbol, _)| format!("datum({symbol:?})"));
+    let answers = ask(host, "operations", &questions.chain(symbols).collect::<Vec<_>>());
+    let (theirs, data) = answers.split_at(names.len());
+    for ((name, op), handle) in names.iter().zip(theirs) {
+        let row = predefined::OPS.iter().zip(data).find(|((number, ..), datum)| is_row(*handle, *number, **datum));
+        assert_eq!(row.map(|((.., ours), _)| *ours), Some(*op), "{name} ({handle:#x}) under {host:?}");
+        if cfg!(transom_mpich) {
+            assert_eq!(datatype::op(MPI_Op(*handle as usize as _)), Some(*op), "{name} under {host:?}");
+        }
+    }
 }
 
 macro_rules! under {
@@ -244,8 +294,12 @@ macro_rules! under {
                     super::predefined_handles(Host::$host);
                 }
                 #[test]
-                fn layouts_of_predefined_types() {
-                    super::layouts_of_predefined_types(Host::$host);
+                fn predefined_datatypes() {
+                    super::predefined_datatypes(Host::$host);
+                }
+                #[test]
+                fn predefined_operations() {
+                    super::predefined_operations(Host::$host);
                 }
             }
         )*
