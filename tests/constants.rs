@@ -105,6 +105,9 @@ fn numbers(host: Host) {
         ("MPI_WIN_FLAVOR_SHARED", window::FLAVOR_SHARED),
         ("MPI_WIN_UNIFIED", window::UNIFIED),
         ("MPI_COMBINER_NAMED", combiner::NAMED),
+        ("MPI_COMBINER_F90_REAL", combiner::F90_REAL),
+        ("MPI_COMBINER_F90_COMPLEX", combiner::F90_COMPLEX),
+        ("MPI_COMBINER_F90_INTEGER", combiner::F90_INTEGER),
         ("MPI_COMBINER_DUP", combiner::DUP),
         ("MPI_COMBINER_CONTIGUOUS", combiner::CONTIGUOUS),
     ];

@@ -35,9 +35,11 @@ classes! {
     Comm = "MPI_ERR_COMM",
     Count = "MPI_ERR_COUNT",
     Disp = "MPI_ERR_DISP",
+    Group = "MPI_ERR_GROUP",
     Intern = "MPI_ERR_INTERN",
     Locktype = "MPI_ERR_LOCKTYPE",
     NoMem = "MPI_ERR_NO_MEM",
+    Op = "MPI_ERR_OP",
     Other = "MPI_ERR_OTHER",
     Rank = "MPI_ERR_RANK",
     RmaFlavor = "MPI_ERR_RMA_FLAVOR",
@@ -136,6 +138,13 @@ pub enum What {
         /// `errno` of the refused call, 0 where there was none.
         errno: i32,
     },
+    /// The system refuses an access to another process's private memory.
+    Unreached {
+        /// Target rank.
+        rank: i32,
+        /// `errno` of the refused call.
+        errno: i32,
+    },
     /// Another rank of a collective call failed; its class is this error's.
     Elsewhere {
         /// That rank, in the communicator of the call.
@@ -200,6 +209,9 @@ impl fmt::Display for Error {
             What::Memory { bytes, errno: 0 } => write!(f, "no memory for {bytes} bytes"),
             What::Memory { bytes, errno } => {
                 write!(f, "no memory for {bytes} bytes ({})", std::io::Error::from_raw_os_error(errno))
+            }
+            What::Unreached { rank, errno } => {
+                write!(f, "the memory of rank {rank} cannot be reached ({})", std::io::Error::from_raw_os_error(errno))
             }
             What::Elsewhere { rank } => write!(f, "rank {rank} failed in this collective call"),
             What::Died { rank } => write!(f, "rank {rank} of the window has died"),

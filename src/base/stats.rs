@@ -8,7 +8,7 @@ use super::threads;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Kinds of operations, in the order of the summary.
-pub const KINDS: [&str; 2] = ["put", "get"];
+pub const KINDS: [&str; 6] = ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
 
 /// Index of a kind in [`KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,27 @@ pub enum Kind {
     Put = 0,
     /// `MPI_Get`.
     Get = 1,
+    /// `MPI_Accumulate`.
+    Accumulate = 2,
+    /// `MPI_Get_accumulate`.
+    GetAccumulate = 3,
+    /// `MPI_Fetch_and_op`.
+    FetchAndOp = 4,
+    /// `MPI_Compare_and_swap`.
+    CompareAndSwap = 5,
+}
+
+/// How a target's memory is reached, in the order of the summary.
+pub const PATHS: [&str; 2] = ["direct", "cross"];
+
+/// Index of a path in [`PATHS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Path {
+    /// By loads and stores on a shared mapping.
+    Direct = 0,
+    /// By `process_vm_readv` and `process_vm_writev`.
+    Cross = 1,
 }
 
 /// Operations and bytes of one kind.
@@ -46,20 +67,38 @@ impl Tally {
     }
 }
 
-/// Tallies of one window, by [`Kind`].
+/// Tallies of one window, by [`Path`] and [`Kind`].
 #[derive(Debug, Default)]
-pub struct Tallies(pub [Tally; KINDS.len()]);
+pub struct Tallies([[Tally; KINDS.len()]; PATHS.len()]);
 
 impl Tallies {
-    /// The tally of a kind.
+    /// None yet.
+    pub const fn new() -> Tallies {
+        Tallies(
+            [const { [const { Tally { operations: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; KINDS.len()] }; PATHS.len()],
+        )
+    }
+
+    /// The tally of a kind of operation on mapped memory.
     #[inline]
     pub fn of(&self, kind: Kind) -> &Tally {
-        &self.0[kind as usize]
+        self.by(Path::Direct, kind)
+    }
+
+    /// The tally of a kind on a path.
+    #[inline]
+    pub fn by(&self, path: Path, kind: Kind) -> &Tally {
+        &self.0[path as usize][kind as usize]
+    }
+
+    /// All, path by path.
+    pub fn all(&self) -> impl Iterator<Item = &Tally> {
+        self.0.iter().flatten()
     }
 
     /// Adds these to the process's totals.
     pub fn fold(&self) {
-        for (own, total) in self.0.iter().zip(&TOTALS.direct.0) {
+        for (own, total) in self.all().zip(TOTALS.operations.all()) {
             let (operations, bytes) = own.read();
             total.operations.fetch_add(operations, Relaxed);
             total.bytes.fetch_add(bytes, Relaxed);
@@ -69,8 +108,8 @@ impl Tallies {
 
 /// The process's totals.
 pub struct Totals {
-    /// Operations on mapped peers, of windows that are freed.
-    pub direct: Tallies,
+    /// Operations of windows that are freed.
+    pub operations: Tallies,
     /// Windows that Transom serves. Counted at rank 0 of the window's group only, so that a sum over all ranks counts windows.
     pub served: AtomicU64,
     /// Windows left to the host, counted likewise.
@@ -80,15 +119,8 @@ pub struct Totals {
 }
 
 /// This process's totals.
-pub static TOTALS: Totals = Totals {
-    direct: Tallies([
-        Tally { operations: AtomicU64::new(0), bytes: AtomicU64::new(0) },
-        Tally { operations: AtomicU64::new(0), bytes: AtomicU64::new(0) },
-    ]),
-    served: AtomicU64::new(0),
-    declined: AtomicU64::new(0),
-    reasons: AtomicU64::new(0),
-};
+pub static TOTALS: Totals =
+    Totals { operations: Tallies::new(), served: AtomicU64::new(0), declined: AtomicU64::new(0), reasons: AtomicU64::new(0) };
 
 /// Why a window is left to the host. The numbers travel between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,8 +132,8 @@ pub enum Decline {
     Launcher = 2,
     /// The ranks cannot map each other's memory.
     Unmapped = 3,
-    /// `MPI_Win_create` on memory that is not Transom's.
-    ForeignMemory = 4,
+    /// `MPI_Win_create` on private memory that the ranks may not reach.
+    PrivateMemory = 4,
     /// `MPI_Win_create_dynamic`.
     Dynamic = 5,
     /// The info key `transom=host`.
@@ -120,7 +152,7 @@ impl Decline {
         Decline::Absent,
         Decline::Launcher,
         Decline::Unmapped,
-        Decline::ForeignMemory,
+        Decline::PrivateMemory,
         Decline::Dynamic,
         Decline::Asked,
         Decline::Session,
@@ -134,8 +166,8 @@ impl Decline {
             Decline::Absent => "a rank of the communicator runs without Transom or on another node",
             Decline::Launcher => "the launcher is not known, so that ranks cannot find each other",
             Decline::Unmapped => "ranks cannot map each other's memory",
-            Decline::ForeignMemory => {
-                "MPI_Win_create on memory that is not from MPI_Alloc_mem or another window is not served yet"
+            Decline::PrivateMemory => {
+                "MPI_Win_create on private memory that the ranks may not reach (process_vm_readv is refused: see transom info)"
             }
             Decline::Dynamic => "dynamic windows are not served yet",
             Decline::Asked => "info transom=host",

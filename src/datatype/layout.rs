@@ -93,21 +93,30 @@ impl Layout {
     }
 }
 
+/// Calls `each` with every piece of two layouts of equal size that is one run in both: its offset in the first, in the second, and its length.
+pub fn pieces<E>(first: &Layout, second: &Layout, mut each: impl FnMut(u64, u64, u64) -> Result<(), E>) -> Result<(), E> {
+    let size = first.size();
+    let mut position = 0;
+    while position < size {
+        let (one, other) = (first.run_at(position), second.run_at(position));
+        let length = one.length.min(other.length);
+        each(one.offset, other.offset, length)?;
+        position += length;
+    }
+    Ok(())
+}
+
 /// Moves the data of one layout into another of equal size, run by run.
 ///
 /// # Safety
 /// `from` and `to` are valid for the spans of their layouts, and `from_layout.size() == to_layout.size()`. Another process may write there
 /// too: only raw copies are made.
 pub unsafe fn transfer(from: *const u8, from_layout: &Layout, to: *mut u8, to_layout: &Layout) {
-    let size = from_layout.size();
-    let mut position = 0;
-    while position < size {
-        let (source, sink) = (from_layout.run_at(position), to_layout.run_at(position));
-        let length = source.length.min(sink.length);
+    let Ok(()) = pieces(from_layout, to_layout, |source, sink, length| {
         // SAFETY: both runs lie inside the spans that the caller vouches for.
-        unsafe { ptr::copy(from.add(source.offset as usize), to.add(sink.offset as usize), length as usize) };
-        position += length;
-    }
+        unsafe { ptr::copy(from.add(source as usize), to.add(sink as usize), length as usize) };
+        Ok::<(), core::convert::Infallible>(())
+    });
 }
 
 #[cfg(test)]

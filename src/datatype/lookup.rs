@@ -1,5 +1,6 @@
 //! From a datatype handle to its layout.
 
+use super::Element;
 use super::layout::Layout;
 use super::predefined::{contiguous_size, element};
 use crate::base::error::{Class, Error};
@@ -12,15 +13,49 @@ use core::ptr;
 /// The layout of one item of any datatype that is served: predefined ones and contiguous repetitions of them.
 #[cold]
 pub fn layout(datatype: MPI_Datatype) -> Result<Layout, Error> {
-    layout_nested(datatype, 0)
+    let (leaf, count) = repeated(datatype, 0)?;
+    let one = match (contiguous_size(leaf), element(leaf)) {
+        (Some(size), _) => Layout::contiguous(size),
+        (None, Some(element)) => Layout::of(element),
+        (None, None) => Layout::contiguous(size(leaf)?),
+    };
+    one.repeat(count).ok_or(too_large())
+}
+
+/// The elements of one item of a datatype, side by side: which, and how many.
+#[inline]
+pub fn elements(datatype: MPI_Datatype) -> Result<(Element, u64), Error> {
+    match element(datatype) {
+        Some(element) => Ok((element, 1)),
+        None => repeated_elements(datatype),
+    }
+}
+
+#[cold]
+fn repeated_elements(datatype: MPI_Datatype) -> Result<(Element, u64), Error> {
+    let (leaf, count) = repeated(datatype, 0)?;
+    match element(leaf).or_else(|| unnamed(leaf)) {
+        Some(element) => Ok((element, count)),
+        None => Err(Error::text(Class::Type, "no reduction knows the datatype")),
+    }
+}
+
+/// The element of a type that Fortran has asked for by precision or range.
+fn unnamed(datatype: MPI_Datatype) -> Option<Element> {
+    combiner::category(combiner_of(datatype)?)?.element(size(datatype).ok()? as usize)
+}
+
+fn too_large() -> Error {
+    Error::text(Class::Type, "the datatype is larger than memory")
 }
 
 /// Types are built bottom up, so nesting is finite; this bounds it against a damaged handle.
 const DEEPEST: u32 = 64;
 
-fn layout_nested(datatype: MPI_Datatype, depth: u32) -> Result<Layout, Error> {
-    if let Some(size) = contiguous_size(datatype) {
-        return Ok(Layout::contiguous(size));
+/// The predefined datatype that a datatype repeats, and how often.
+fn repeated(datatype: MPI_Datatype, depth: u32) -> Result<(MPI_Datatype, u64), Error> {
+    if contiguous_size(datatype).is_some() || element(datatype).is_some() {
+        return Ok((datatype, 1));
     }
     let host = host();
     if datatype == host.handles.datatype_null || is_nothing(datatype) {
@@ -29,23 +64,14 @@ fn layout_nested(datatype: MPI_Datatype, depth: u32) -> Result<Layout, Error> {
     if depth > DEEPEST {
         return Err(Error::not_supported("a datatype nested more than 64 deep"));
     }
-    if let Some(element) = element(datatype) {
-        return Ok(Layout::of(element));
-    }
-    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: all are valid places for results.
-    let code =
-        unsafe { (host.call.MPI_Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner) };
-    if code != abi::SUCCESS {
-        return Err(Error::text(Class::Type, "the host does not know the datatype"));
-    }
-    match combiner {
-        combiner if combiner::PREDEFINED.contains(&combiner) => size(datatype).map(Layout::contiguous),
-        combiner::DUP | combiner::CONTIGUOUS => {
-            let (count, inner) = contents(datatype, combiner == combiner::CONTIGUOUS)?;
-            let found = layout_nested(inner, depth + 1);
+    match combiner_of(datatype).ok_or(Error::text(Class::Type, "the host does not know the datatype"))? {
+        kind if combiner::PREDEFINED.contains(&kind) => Ok((datatype, 1)),
+        kind @ (combiner::DUP | combiner::CONTIGUOUS) => {
+            let (count, inner) = contents(datatype, kind == combiner::CONTIGUOUS)?;
+            let found = repeated(inner, depth + 1);
             release(inner);
-            found?.repeat(count).ok_or(Error::text(Class::Type, "the datatype is larger than memory"))
+            let (leaf, inner_count) = found?;
+            inner_count.checked_mul(count).map(|count| (leaf, count)).ok_or(too_large())
         }
         _ => Err(Error::not_supported("datatypes other than predefined and contiguous ones")),
     }
@@ -76,11 +102,15 @@ fn release(mut datatype: MPI_Datatype) {
 }
 
 fn is_predefined(datatype: MPI_Datatype) -> bool {
+    combiner_of(datatype).is_some_and(|combiner| combiner::PREDEFINED.contains(&combiner))
+}
+
+fn combiner_of(datatype: MPI_Datatype) -> Option<c_int> {
     let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
     // SAFETY: a live handle and valid places for results.
     let code =
         unsafe { (host().call.MPI_Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner) };
-    code == abi::SUCCESS && combiner::PREDEFINED.contains(&combiner)
+    (code == abi::SUCCESS).then_some(combiner)
 }
 
 /// A C null pointer in place of a handle (Open MPI), or zero (MPICH): what an uninitialised static holds.

@@ -11,6 +11,6 @@ mod predefined;
 pub use crate::base::element::Element;
 pub use crate::base::op::Op;
 pub use kernels::{Atomic, Bulk, CompareAndSwap, Exchange, Kernel, compare_and_swap, kernel};
-pub use layout::{Layout, transfer};
-pub use lookup::layout;
+pub use layout::{Layout, pieces, transfer};
+pub use lookup::{elements, layout};
 pub use predefined::{contiguous_size, element, op, prepare};

@@ -106,33 +106,44 @@ pub fn win_from_fortran(_: MPI_Fint) -> MPI_Win {
 /// Combiners of datatypes that are served.
 #[allow(missing_docs)]
 pub mod combiner {
+    use crate::base::element::Category;
     use core::ffi::c_int;
     #[cfg(transom_mpich)]
-    const NAMED: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_NAMED as c_int;
+    pub const NAMED: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_NAMED as c_int;
     #[cfg(transom_mpich)]
     pub const DUP: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_DUP as c_int;
     #[cfg(transom_mpich)]
     pub const CONTIGUOUS: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_CONTIGUOUS as c_int;
     #[cfg(transom_mpich)]
-    const F90_REAL: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_REAL as c_int;
+    pub const F90_REAL: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_REAL as c_int;
     #[cfg(transom_mpich)]
-    const F90_COMPLEX: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_COMPLEX as c_int;
+    pub const F90_COMPLEX: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_COMPLEX as c_int;
     #[cfg(transom_mpich)]
-    const F90_INTEGER: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_INTEGER as c_int;
+    pub const F90_INTEGER: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_INTEGER as c_int;
     #[cfg(transom_ompi)]
-    const NAMED: c_int = mpi_sys::MPI_COMBINER_NAMED as c_int;
+    pub const NAMED: c_int = mpi_sys::MPI_COMBINER_NAMED as c_int;
     #[cfg(transom_ompi)]
     pub const DUP: c_int = mpi_sys::MPI_COMBINER_DUP as c_int;
     #[cfg(transom_ompi)]
     pub const CONTIGUOUS: c_int = mpi_sys::MPI_COMBINER_CONTIGUOUS as c_int;
     #[cfg(transom_ompi)]
-    const F90_REAL: c_int = mpi_sys::MPI_COMBINER_F90_REAL as c_int;
+    pub const F90_REAL: c_int = mpi_sys::MPI_COMBINER_F90_REAL as c_int;
     #[cfg(transom_ompi)]
-    const F90_COMPLEX: c_int = mpi_sys::MPI_COMBINER_F90_COMPLEX as c_int;
+    pub const F90_COMPLEX: c_int = mpi_sys::MPI_COMBINER_F90_COMPLEX as c_int;
     #[cfg(transom_ompi)]
-    const F90_INTEGER: c_int = mpi_sys::MPI_COMBINER_F90_INTEGER as c_int;
+    pub const F90_INTEGER: c_int = mpi_sys::MPI_COMBINER_F90_INTEGER as c_int;
     /// Of types that are the host's own. Those that Fortran asks for by precision or range have no names.
     pub const PREDEFINED: [c_int; 4] = [NAMED, F90_REAL, F90_COMPLEX, F90_INTEGER];
+
+    /// What those of Fortran's are made of.
+    pub fn category(combiner: c_int) -> Option<Category> {
+        match combiner {
+            F90_REAL => Some(Category::Float),
+            F90_COMPLEX => Some(Category::Complex),
+            F90_INTEGER => Some(Category::Signed),
+            _ => None,
+        }
+    }
 }
 
 /// The family's number of an error class.
@@ -145,9 +156,11 @@ pub fn class_number(class: Class) -> c_int {
         Class::Comm => mpi_sys::MPI_ERR_COMM,
         Class::Count => mpi_sys::MPI_ERR_COUNT,
         Class::Disp => mpi_sys::MPI_ERR_DISP,
+        Class::Group => mpi_sys::MPI_ERR_GROUP,
         Class::Intern => mpi_sys::MPI_ERR_INTERN,
         Class::Locktype => mpi_sys::MPI_ERR_LOCKTYPE,
         Class::NoMem => mpi_sys::MPI_ERR_NO_MEM,
+        Class::Op => mpi_sys::MPI_ERR_OP,
         Class::Other => mpi_sys::MPI_ERR_OTHER,
         Class::Rank => mpi_sys::MPI_ERR_RANK,
         Class::RmaFlavor => mpi_sys::MPI_ERR_RMA_FLAVOR,

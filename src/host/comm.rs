@@ -23,6 +23,8 @@ pub unsafe trait Plain: Copy + 'static {}
 
 // SAFETY: every byte pattern is a number.
 unsafe impl Plain for u64 {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Plain for [u64; N] {}
 
 /// The calling rank in the communicator.
 pub fn rank(comm: MPI_Comm) -> Result<u32, Error> {
@@ -91,6 +93,25 @@ impl Group {
         check(code, "the host's MPI_Group_excl failed")?;
         // SAFETY: written by the successful call.
         Ok(unsafe { group.assume_init() })
+    }
+
+    /// Ranks in this group of another one's members, in that one's order; the group is the application's.
+    pub fn ranks_of(&self, other: MPI_Group) -> Result<Vec<u32>, Error> {
+        let refused = Error::text(Class::Group, "the host does not know the group");
+        let mut size = 0;
+        // SAFETY: `size` is a valid place for the result.
+        if unsafe { (host().call.MPI_Group_size)(other, &mut size) } != SUCCESS {
+            return Err(refused);
+        }
+        let theirs: Vec<c_int> = (0..size).collect();
+        let mut ranks = vec![0; theirs.len()];
+        // SAFETY: both arrays have `size` elements.
+        let code = unsafe { (host().call.MPI_Group_translate_ranks)(other, size, theirs.as_ptr(), self.0, ranks.as_mut_ptr()) };
+        if code != SUCCESS {
+            return Err(refused);
+        }
+        let outside = Error::text(Class::Group, "a process of the group is not in the window's group");
+        ranks.into_iter().map(|rank| if rank == UNDEFINED { Err(outside) } else { Ok(rank as u32) }).collect()
     }
 
     /// Ranks of the whole group in `MPI_COMM_WORLD`; `None` for a process outside of it (another job).

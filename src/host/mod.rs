@@ -9,5 +9,6 @@ pub mod info;
 pub mod job;
 pub mod predefined;
 pub mod progress;
+pub mod request;
 pub mod table;
 pub mod wait;

@@ -79,11 +79,13 @@ mod used {
         MPI_Grequest_start(Option<QueryRequest>, Option<FreeRequest>, Option<CancelRequest>, *mut c_void, *mut MPI_Request);
         MPI_Group_excl(MPI_Group, c_int, *const c_int, *mut MPI_Group);
         MPI_Group_free(*mut MPI_Group);
+        MPI_Group_size(MPI_Group, *mut c_int);
         MPI_Group_translate_ranks(MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
         MPI_Info_create(*mut MPI_Info);
         MPI_Info_free(*mut MPI_Info);
         MPI_Info_get(MPI_Info, *const c_char, c_int, *mut c_char, *mut c_int);
         MPI_Info_set(MPI_Info, *const c_char, *const c_char);
+        MPI_Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
         MPI_Ireduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, c_int, MPI_Comm, *mut MPI_Request);
         MPI_Query_thread(*mut c_int);
         MPI_Request_get_status(MPI_Request, *mut c_int, *mut MPI_Status);

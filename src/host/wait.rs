@@ -5,7 +5,8 @@
 
 use super::progress;
 use crate::base::error::{Class, Error, What};
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Those whose death ends a wait.
@@ -52,6 +53,27 @@ impl<'a> Waiter<'a> {
         if self.watch.crowded() { SPINS_CROWDED } else { SPINS }
     }
 
+    /// For a call that does not wait, in a program that may do nothing but repeat it: turns the host's progress, and looks from time to time
+    /// who has died.
+    pub fn turn(&mut self) -> Result<(), Error> {
+        /// Milliseconds on a clock that starts at the first call.
+        static LAST_LOOK: AtomicU64 = AtomicU64::new(0);
+        static CLOCK: OnceLock<Instant> = OnceLock::new();
+        progress::turn(|| true);
+        let now = CLOCK.get_or_init(Instant::now).elapsed().as_millis() as u64;
+        if now - LAST_LOOK.load(Relaxed).min(now) < LOOK_FOR_DEATH.as_millis() as u64 {
+            return Ok(());
+        }
+        LAST_LOOK.store(now, Relaxed);
+        self.look()
+    }
+
+    fn look(&self) -> Result<(), Error> {
+        let Some(rank) = self.watch.dead() else { return Ok(()) };
+        DEATH_SEEN.store(true, Relaxed);
+        Err(died(rank))
+    }
+
     /// Passes some time while `word` holds `seen`; may return early.
     #[cold]
     #[inline(never)]
@@ -85,10 +107,7 @@ impl<'a> Waiter<'a> {
         let now = Instant::now();
         if now - *self.last_look.get_or_insert(now) >= LOOK_FOR_DEATH {
             self.last_look = Some(now);
-            if let Some(rank) = self.watch.dead() {
-                DEATH_SEEN.store(true, Relaxed);
-                return Err(died(rank));
-            }
+            self.look()?;
         }
         Ok(())
     }

@@ -60,6 +60,11 @@ impl Processes {
         self.identities.len() as u32
     }
 
+    /// The number of a rank's process.
+    pub fn pid(&self, rank: u32) -> u32 {
+        self.identities[rank as usize].pid as u32
+    }
+
     /// The processes behind these identities; `own` is the calling rank.
     pub fn new(identities: Vec<Identity>, own: u32) -> Processes {
         let mut cores = [0_u64; 16];

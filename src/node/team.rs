@@ -1,8 +1,10 @@
 //! A team: the ranks of one communicator, all on this node, that have proved to share memory. Formed once per communicator, kept as an
 //! attribute of it; windows are then created by exchanges in shared memory, without the host.
 
+use super::cross::{self, Direction};
 use super::memory::{self, Block, Location, Mapping};
 use super::processes::{Identity, Processes};
+use super::words::exclusion::ExclusionWords;
 use super::words::{BarrierMember, BarrierWords, Wait};
 use crate::base::error::{Class, Error, agree, failure};
 use crate::base::functions::FINGERPRINT;
@@ -17,8 +19,9 @@ use crate::host::table::host;
 use crate::host::wait::{Waiter, check_alive};
 use core::mem::MaybeUninit;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use std::sync::{Arc, Mutex};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock};
 
 impl Wait for Waiter<'_> {
     type Error = Error;
@@ -53,11 +56,19 @@ pub struct Team {
     /// What the next exchange starts from. Collective calls on one communicator come one at a time (MPI-4.1, section 6.14), so the
     /// lock is never waited for.
     turn: Mutex<Turn>,
-    /// Keeps the board mapped.
-    _board_mapping: Arc<Mapping>,
     /// At rank 0: the memory of the board itself.
     board_block: Option<Block>,
+    /// Every rank's words for accumulates, in its process's memory.
+    exclusion: Box<[*const ExclusionWords]>,
+    /// Keep the board and those words mapped.
+    _mappings: Vec<Arc<Mapping>>,
+    /// Whether every rank reaches every other's private memory, once that was tried.
+    reaches_private: OnceLock<bool>,
 }
+
+/// A word of each process that its peers read, and one that they write, to find out whether they may.
+static TOKEN: AtomicU64 = AtomicU64::new(0);
+static ECHO: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the board is shared memory that only atomics and turn-taking raw copies touch, mapped as long as the team lives.
 unsafe impl Send for Team {}
@@ -122,7 +133,9 @@ struct Hello {
     identity: Identity,
     /// Rank 0: where the board lies; meaningless after a failure.
     board: Location,
-    /// Of the attempt to make the board.
+    /// The process's [`ExclusionWords`].
+    exclusion: Location,
+    /// Of the attempt to make either.
     failure: u64,
 }
 
@@ -155,16 +168,16 @@ fn form(comm: MPI_Comm) -> Result<Membership, Error> {
     }
 
     lock(&RETIRED).retain(|board| !board.is_quiet());
-    let board_block = if rank == 0 { board_block(size).map(Some) } else { Ok(None) };
-    let board = match &board_block {
-        Ok(Some(block)) => block.location(),
-        _ => Location::NOWHERE,
+    let made = own_exclusion().and_then(|own| Ok((own, if rank == 0 { Some(board_block(size)?) } else { None })));
+    let (exclusion, board) = match &made {
+        Ok((own, block)) => (own.location(), block.as_ref().map_or(Location::NOWHERE, Block::location)),
+        Err(_) => (Location::NOWHERE, Location::NOWHERE),
     };
     let build = [u64::from(table::VERSION), FINGERPRINT];
-    let hello = Hello { build, identity: Identity::own(), board, failure: failure(&board_block) };
+    let hello = Hello { build, identity: Identity::own(), board, exclusion, failure: failure(&made) };
     let all = comm::allgather(comm, &hello)?;
-    agree(all.iter().map(|hello| hello.failure), rank, board_block.as_ref().err().copied())?;
-    let board_block = board_block?;
+    agree(all.iter().map(|hello| hello.failure), rank, made.as_ref().err().copied())?;
+    let (_, board_block) = made?;
     if all.iter().any(|other| other.build != build) {
         return Ok(Membership::Declined(Decline::Version));
     }
@@ -172,26 +185,75 @@ fn form(comm: MPI_Comm) -> Result<Membership, Error> {
         return Ok(Membership::Declined(Decline::Absent));
     }
 
-    let mapping = memory::map(&all[0].board.segment);
-    if let Err(error) = &mapping {
-        verbose(format_args!("rank 0's shared block cannot be mapped: {error}"));
+    let mapped = map_all(&all, size);
+    if let Err(error) = &mapped {
+        verbose(format_args!("memory of a peer cannot be mapped: {error}"));
     }
-    let mapped = comm::allgather(comm, &u64::from(mapping.is_ok()))?;
-    let (Ok(mapping), true) = (mapping, mapped.iter().all(|mapped| *mapped != 0)) else {
-        return Ok(Membership::Declined(Decline::Unmapped));
-    };
-    let Some(board) = mapping.at(all[0].board.offset, board_bytes(size) as u64) else {
+    let verdicts = comm::allgather(comm, &u64::from(mapped.is_ok()))?;
+    let (Ok(mapped), true) = (mapped, verdicts.iter().all(|mapped| *mapped != 0)) else {
         return Ok(Membership::Declined(Decline::Unmapped));
     };
     Ok(Membership::Team(Team {
         rank,
         group,
         processes: Processes::new(all.iter().map(|hello| hello.identity).collect(), rank),
-        board: board.as_ptr().cast::<Board>().cast_const(),
+        board: mapped.board,
+        exclusion: mapped.exclusion,
+        _mappings: mapped.mappings,
         turn: Mutex::new(Turn { exchanges: 0, member: BarrierMember::new(size) }),
-        _board_mapping: mapping,
         board_block,
+        reaches_private: OnceLock::new(),
     }))
+}
+
+/// The calling process's words for accumulates, made once: all teams share them.
+fn own_exclusion() -> Result<&'static Block, Error> {
+    static OWN: OnceLock<Block> = OnceLock::new();
+    if let Some(own) = OWN.get() {
+        return Ok(own);
+    }
+    let block = memory::allocate(size_of::<ExclusionWords>(), align_of::<ExclusionWords>())?;
+    // SAFETY: new, aligned and large enough; any bytes are atomics, and nobody else knows the block yet.
+    unsafe { block.address().cast::<ExclusionWords>().as_ref() }.reset();
+    // Where two threads come at once, the second block is given back.
+    Ok(OWN.get_or_init(|| block))
+}
+
+/// What a team has mapped of its ranks.
+struct Mapped {
+    board: *const Board,
+    exclusion: Box<[*const ExclusionWords]>,
+    mappings: Vec<Arc<Mapping>>,
+}
+
+fn map_all(all: &[Hello], size: u32) -> Result<Mapped, Error> {
+    let mut mappings = Vec::<Arc<Mapping>>::new();
+    let mut reach = |location: &Location, bytes: usize| -> Result<*const u8, Error> {
+        let mapping = memory::map(&location.segment)?;
+        let at = mapping.at(location.offset, bytes as u64);
+        let at = at.ok_or(Error::text(Class::Other, "a peer named memory outside its segment"))?;
+        if !mappings.iter().any(|kept| Arc::ptr_eq(kept, &mapping)) {
+            mappings.push(mapping);
+        }
+        Ok(at.as_ptr().cast_const())
+    };
+    let board = reach(&all[0].board, board_bytes(size))?.cast::<Board>();
+    let words = |hello: &Hello| Ok(reach(&hello.exclusion, size_of::<ExclusionWords>())?.cast::<ExclusionWords>());
+    let exclusion = all.iter().map(words).collect::<Result<_, Error>>()?;
+    Ok(Mapped { board, exclusion, mappings })
+}
+
+/// Reads a peer's token and writes it where the peer lets it.
+fn try_private(pid: u32, [token, token_address, echo_address]: &[u64; 3]) -> io::Result<()> {
+    let mut word = 0_u64;
+    let here = (&raw mut word).cast::<u8>();
+    // SAFETY: eight bytes here; there, two words that are for this.
+    unsafe { cross::move_one(pid, Direction::Read, here, *token_address, size_of_val(&word)) }?;
+    if word != *token {
+        return Err(io::Error::other("another process has its number"));
+    }
+    // SAFETY: as above.
+    unsafe { cross::move_one(pid, Direction::Write, here, *echo_address, size_of_val(&word)) }
 }
 
 /// A reason why not every rank of the group can take part in an exchange of ours, found without any.
@@ -237,6 +299,40 @@ impl Team {
     /// The communicator's group.
     pub fn group(&self) -> &Group {
         &self.group
+    }
+
+    /// The words for accumulates of a rank's process.
+    #[inline]
+    pub fn exclusion(&self, rank: u32) -> &ExclusionWords {
+        // SAFETY: mapped as long as the team lives, and only atomics touch it.
+        unsafe { &*self.exclusion[rank as usize] }
+    }
+
+    /// The process behind a rank of the team, by its number.
+    pub fn pid(&self, rank: u32) -> u32 {
+        self.processes.pid(rank)
+    }
+
+    /// Whether every rank may read and write every other's private memory (`process_vm_readv`). Tried once, by doing it; collective then, two
+    /// exchanges.
+    pub fn reaches_private(&self) -> Result<bool, Error> {
+        if let Some(reaches) = self.reaches_private.get() {
+            return Ok(*reaches);
+        }
+        // Any number that other processes do not have by chance.
+        let token =
+            u64::from(std::process::id()) << 32 ^ (&raw const TOKEN as u64) ^ job::start_time(std::process::id()).unwrap_or(0);
+        TOKEN.store(token, Relaxed);
+        let all = self.exchange(&[token, TOKEN.as_ptr() as u64, ECHO.as_ptr() as u64])?;
+        let others = (0..self.size()).filter(|rank| *rank != self.rank);
+        let refused =
+            others.map(|rank| (rank, try_private(self.pid(rank), &all[rank as usize]))).find(|(_, tried)| tried.is_err());
+        if let Some((rank, Err(error))) = &refused {
+            verbose(format_args!("the private memory of rank {rank} cannot be reached: {error}"));
+        }
+        let verdicts = self.exchange(&u64::from(refused.is_none()))?;
+        let reaches = verdicts.iter().all(|verdict| *verdict != 0);
+        Ok(*self.reaches_private.get_or_init(|| reaches))
     }
 
     /// A wait that ends when a rank of the team dies; an error at once where one is known to be dead.

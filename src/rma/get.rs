@@ -4,7 +4,7 @@ use super::copy::copy;
 use super::target::Transfer;
 use crate::base::error::Error;
 use crate::base::stats::Kind;
-use crate::datatype;
+use crate::node::cross::Direction;
 use crate::window::Window;
 
 /// Copies from the target's window to the origin's buffer. The bytes are there when it returns.
@@ -38,8 +38,8 @@ pub unsafe fn get_at_once(window: &Window, transfer: &Transfer) -> bool {
 #[inline(never)]
 unsafe fn get_shaped(window: &Window, transfer: &Transfer) -> Result<(), Error> {
     let Some(shaped) = transfer.check(window)? else { return Ok(()) };
-    // SAFETY: the target's span is checked, the origin's vouched for, and the sizes are equal.
-    unsafe { datatype::transfer(shaped.target, &shaped.target_layout, transfer.origin, &shaped.origin_layout) };
-    window.tallies.of(Kind::Get).count(shaped.origin_layout.size());
+    // SAFETY: the origin's buffer is vouched for.
+    let path = unsafe { shaped.transfer(transfer.origin, transfer.target, Direction::Read) }?;
+    window.tallies.by(path, Kind::Get).count(shaped.origin_layout.size());
     Ok(())
 }

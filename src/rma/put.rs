@@ -4,7 +4,7 @@ use super::copy::copy;
 use super::target::Transfer;
 use crate::base::error::Error;
 use crate::base::stats::Kind;
-use crate::datatype;
+use crate::node::cross::Direction;
 use crate::window::Window;
 
 /// Copies from the origin's buffer to the target's window. When it returns the buffer may be used again; the target sees the bytes after
@@ -39,8 +39,8 @@ pub unsafe fn put_at_once(window: &Window, transfer: &Transfer) -> bool {
 #[inline(never)]
 unsafe fn put_shaped(window: &Window, transfer: &Transfer) -> Result<(), Error> {
     let Some(shaped) = transfer.check(window)? else { return Ok(()) };
-    // SAFETY: the target's span is checked, the origin's vouched for, and the sizes are equal.
-    unsafe { datatype::transfer(transfer.origin, &shaped.origin_layout, shaped.target, &shaped.target_layout) };
-    window.tallies.of(Kind::Put).count(shaped.origin_layout.size());
+    // SAFETY: the origin's buffer is vouched for.
+    let path = unsafe { shaped.transfer(transfer.origin, transfer.target, Direction::Write) }?;
+    window.tallies.by(path, Kind::Put).count(shaped.origin_layout.size());
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! From the arguments of an operation to two checked places in memory. Nothing is touched before everything is checked.
 
 use crate::base::error::{Class, Error, What};
+use crate::base::stats::Path;
 use crate::datatype::{self, Layout};
 use crate::host::abi::{self, MPI_Datatype};
-use crate::window::Window;
-use crate::window::epoch::Epochs;
+use crate::node::cross::{Direction, Mover};
+use crate::window::{Place, Window};
 use core::ffi::c_int;
 
 /// The arguments that put and get have in common, as passed.
@@ -69,7 +70,7 @@ impl Transfer {
         if self.target == abi::PROC_NULL {
             return Ok(None);
         }
-        let peer = window.target(self.target)?;
+        window.target(self.target)?;
         let too_large = Error::text(Class::Count, "count and datatype describe more than memory");
         let shape = |datatype, count| datatype::layout(datatype)?.repeat(count).ok_or(too_large);
         let origin_layout = shape(self.origin_datatype, origin_count)?;
@@ -84,18 +85,8 @@ impl Transfer {
         if self.origin.is_null() {
             return Err(Error::text(Class::Buffer, "the origin's address is null and there are bytes to move"));
         }
-        let span = target_layout.span();
-        let offset = u64::try_from(self.displacement).ok().and_then(|displacement| displacement.checked_mul(peer.unit));
-        let Some(offset) = offset.filter(|offset| *offset <= peer.size && span <= peer.size - *offset) else {
-            let (displacement, size, unit) = (self.displacement, peer.size, peer.unit);
-            let what = What::Range { rank: self.target, displacement, bytes: span, size, unit };
-            return Err(Error { class: Class::RmaRange, what });
-        };
-        if !window.epochs.covers(self.target) {
-            return Err(Epochs::uncovered(self.target));
-        }
-        // SAFETY: inside the target's memory, as checked.
-        let target = unsafe { peer.base.add(offset as usize) };
+        let target = window.reach(self.target, self.displacement, target_layout.span())?;
+        window.covers(self.target)?;
         Ok(Some(Shaped { origin_layout, target_layout, target }))
     }
 }
@@ -104,6 +95,43 @@ impl Transfer {
 pub(super) struct Shaped {
     pub(super) origin_layout: Layout,
     pub(super) target_layout: Layout,
-    /// Address in the target's memory as mapped here.
-    pub(super) target: *mut u8,
+    /// Where the target's layout begins.
+    pub(super) target: Place,
+}
+
+impl Shaped {
+    /// Moves the bytes, to the target or from it.
+    ///
+    /// # Safety
+    /// The origin's buffer is valid for its layout.
+    pub(super) unsafe fn transfer(&self, origin: *mut u8, rank: c_int, direction: Direction) -> Result<Path, Error> {
+        let (pid, address) = match self.target {
+            Place::Direct(target) => {
+                // SAFETY: the target's span is checked, the origin's vouched for, and the sizes are equal.
+                unsafe {
+                    match direction {
+                        Direction::Write => datatype::transfer(origin, &self.origin_layout, target, &self.target_layout),
+                        Direction::Read => datatype::transfer(target, &self.target_layout, origin, &self.origin_layout),
+                    }
+                }
+                return Ok(Path::Direct);
+            }
+            Place::Cross { pid, address } => (pid, address),
+        };
+        let mut mover = Mover::new(pid, direction);
+        datatype::pieces(&self.origin_layout, &self.target_layout, |here, there, bytes| {
+            // SAFETY: as above; the other side is inside the target's memory.
+            unsafe { mover.add(origin.add(here as usize), address + there, bytes as usize) }
+        })
+        // SAFETY: as above.
+        .and_then(|()| unsafe { mover.finish() })
+        .map_err(|error| unreached(rank, &error))?;
+        Ok(Path::Cross)
+    }
+}
+
+/// The error of a refused access to private memory.
+#[cold]
+pub(super) fn unreached(rank: c_int, error: &std::io::Error) -> Error {
+    Error { class: Class::Other, what: What::Unreached { rank, errno: error.raw_os_error().unwrap_or(0) } }
 }

@@ -67,7 +67,7 @@ pub fn unlock(window: &Window, rank: c_int) -> Result<(), Error> {
 pub fn unlock_at_once(window: &Window, rank: c_int) -> bool {
     let Some(target) = window.peer(rank) else { return false };
     let held = window.epochs.held(rank);
-    if held == Held::No {
+    if matches!(held, Held::No | Held::Started | Held::Posted) {
         return false;
     }
     // First what is private, so that nothing is left to be done behind a release that may have to wake somebody.
@@ -75,7 +75,7 @@ pub fn unlock_at_once(window: &Window, rank: c_int) -> bool {
     match held {
         Held::Exclusive => target.lock().unlock_exclusive(),
         Held::Shared => target.lock().unlock_shared(),
-        Held::Unchecked | Held::No => window.complete_operations(),
+        _ => window.complete_operations(),
     }
     true
 }

@@ -1,10 +1,12 @@
 //! Synchronisation: what opens and closes epochs, and what completes operations inside them. On mapped peers an operation is done when its
 //! call returns, so completing one means ordering stores; nothing here needs the target's help.
 
+mod active;
 mod fence;
 mod flush;
 mod lock;
 
+pub use active::{complete, post, start, test, wait};
 pub use fence::fence;
 pub use flush::{flush, flush_all, flush_at_once, flush_local, flush_local_all, sync};
 pub use lock::{lock, lock_all, lock_at_once, unlock, unlock_all, unlock_at_once};

@@ -3,9 +3,10 @@
 //!
 //! Two exchanges (three for contiguous shared windows, whose rank 0 must know all sizes before it allocates), each one barrier.
 
+use super::active::Active;
 use super::control::Control;
 use super::errhandler::Handler;
-use super::{Flavor, Peer, Window, attributes, epoch::Epochs, handle, hints};
+use super::{Flavor, Peer, Private, Window, attributes, epoch::Epochs, handle, hints};
 use crate::base::error::{Class, Error, What, agree, failure};
 use crate::base::log::verbose;
 use crate::base::stats::{Decline, TOTALS, Tallies};
@@ -60,11 +61,21 @@ struct Part {
     scattered: u64,
     size: u64,
     unit: u64,
-    /// The rank's memory, if `has_memory`.
+    /// The rank's memory, if `kind` is [`SHARED`].
     memory: Location,
-    has_memory: u64,
+    /// One of [`NOTHING`], [`SHARED`], [`PRIVATE`].
+    kind: u64,
+    /// Where it is private: its address in the rank's process.
+    address: u64,
     control: Location,
 }
+
+/// A rank without memory of its own making.
+const NOTHING: u64 = 0;
+/// In a segment that peers map.
+const SHARED: u64 = 1;
+/// Private to the rank's process.
+const PRIVATE: u64 = 2;
 
 // SAFETY: `u64`s and locations, which are plain and multiples of eight bytes themselves.
 unsafe impl Plain for Part {}
@@ -104,11 +115,11 @@ enum Memory {
     Block(Block),
     /// The application's, in a segment that is shared already.
     At(Location),
-    /// The application's, which is not shared.
-    Foreign,
+    /// The application's, which is private to this process.
+    Private(u64),
 }
 
-fn prepare(request: &Request, contiguous: bool) -> Result<Own, Error> {
+fn prepare(request: &Request, contiguous: bool, ranks: u32) -> Result<Own, Error> {
     let size = u64::try_from(request.size).map_err(|_| Error::value(Class::Size, "size", request.size))?;
     let unit = match u64::try_from(request.unit) {
         Ok(unit) if unit > 0 => unit,
@@ -119,30 +130,30 @@ fn prepare(request: &Request, contiguous: bool) -> Result<Own, Error> {
         Flavor::Create if request.base.is_null() => {
             return Err(Error::text(Class::Base, "the base is null and the size is not 0"));
         }
-        Flavor::Create => memory::locate(request.base.cast(), size as usize).map_or(Memory::Foreign, Memory::At),
+        Flavor::Create => {
+            memory::locate(request.base.cast(), size as usize).map_or(Memory::Private(request.base as u64), Memory::At)
+        }
         Flavor::Shared if contiguous => Memory::None,
         Flavor::Allocate | Flavor::Shared => Memory::Block(memory::allocate(size as usize, hints::alignment(request.info))?),
     };
-    let control = memory::allocate(size_of::<Control>(), align_of::<Control>())?;
+    let control = memory::allocate(Control::bytes(ranks), align_of::<Control>())?;
     // SAFETY: new, aligned and large enough; any bytes are atomics, and nobody else knows the block yet.
-    unsafe { control.address().cast::<Control>().as_ref() }.reset();
+    unsafe { Control::reset(control.address().cast::<Control>().as_ptr(), ranks) };
     Ok(Own { size, unit, control, memory })
 }
 
 fn create_on(membership: &Arc<Membership>, team: &Team, request: &Request) -> Result<Outcome, Error> {
     let scattered = request.flavor != Flavor::Shared || hints::allows_gaps(request.info);
-    let own = prepare(request, !scattered);
-    let decline = match &own {
-        _ if hints::asks_for_host(request.info) => Some(Decline::Asked),
-        Ok(Own { memory: Memory::Foreign, .. }) => Some(Decline::ForeignMemory),
-        _ => None,
-    };
+    let own = prepare(request, !scattered, team.size());
+    let decline = hints::asks_for_host(request.info).then_some(Decline::Asked);
 
     let parts = team.exchange(&part(&own, decline, scattered))?;
     agree(parts.iter().map(|part| part.failure), team.rank(), own.as_ref().err().copied())?;
     if let Some(reason) = parts.iter().find_map(|part| Decline::from_byte(part.decline as u8)) {
-        verbose(format_args!("a window is left to the host: {}", reason.text()));
-        return Ok(Outcome::Declined(reason));
+        return Ok(declined(reason));
+    }
+    if parts.iter().any(|part| part.kind == PRIVATE) && !team.reaches_private()? {
+        return Ok(declined(Decline::PrivateMemory));
     }
     // `agree` has returned where any rank's part, this one's included, had failed.
     let mut own = own?;
@@ -170,6 +181,11 @@ fn create_on(membership: &Arc<Membership>, team: &Team, request: &Request) -> Re
     Ok(Outcome::Served { handle, base })
 }
 
+fn declined(reason: Decline) -> Outcome {
+    verbose(format_args!("a window is left to the host: {}", reason.text()));
+    Outcome::Declined(reason)
+}
+
 fn part(own: &Result<Own, Error>, decline: Option<Decline>, scattered: bool) -> Part {
     let blank = Part {
         failure: failure(own),
@@ -178,30 +194,25 @@ fn part(own: &Result<Own, Error>, decline: Option<Decline>, scattered: bool) -> 
         size: 0,
         unit: 1,
         memory: Location::NOWHERE,
-        has_memory: 0,
+        kind: NOTHING,
+        address: 0,
         control: Location::NOWHERE,
     };
     let Ok(own) = own else { return blank };
-    let memory = match &own.memory {
-        Memory::Block(block) => Some(block.location()),
-        Memory::At(location) => Some(*location),
-        Memory::None | Memory::Foreign => None,
+    let (kind, memory, address) = match &own.memory {
+        Memory::Block(block) => (SHARED, block.location(), 0),
+        Memory::At(location) => (SHARED, *location, 0),
+        Memory::Private(address) => (PRIVATE, Location::NOWHERE, *address),
+        Memory::None => (NOTHING, Location::NOWHERE, 0),
     };
-    Part {
-        size: own.size,
-        unit: own.unit,
-        memory: memory.unwrap_or(Location::NOWHERE),
-        has_memory: u64::from(memory.is_some()),
-        control: own.control.location(),
-        ..blank
-    }
+    Part { size: own.size, unit: own.unit, memory, kind, address, control: own.control.location(), ..blank }
 }
 
 /// Where each rank's memory lies, `None` for a rank without any.
 type Places = Vec<Option<Location>>;
 
 fn place_apart(parts: &[Part]) -> Places {
-    parts.iter().map(|part| (part.has_memory != 0).then_some(part.memory)).collect()
+    parts.iter().map(|part| (part.kind == SHARED).then_some(part.memory)).collect()
 }
 
 /// One block of rank 0 for all, each rank's part behind that of the rank before it (MPI-4.1, section 12.2.3).
@@ -259,8 +270,9 @@ fn map_all(parts: &[Part], places: &Places, rank: u32, request: &Request, gaps: 
             Some(place) => reach(place, part.size)?,
             None => ptr::null_mut(),
         };
-        let control = reach(&part.control, size_of::<Control>() as u64)?.cast::<Control>().cast_const();
-        peers.push(Peer { base, size: part.size, unit: part.unit, control });
+        let control = reach(&part.control, Control::bytes(parts.len() as u32) as u64)?.cast::<Control>().cast_const();
+        let size = if base.is_null() { 0 } else { part.size };
+        peers.push(Peer { base, size, unit: part.unit, control });
     }
     Ok((peers.into(), mappings))
 }
@@ -277,8 +289,12 @@ fn build(
 ) -> Result<(MPI_Win, *mut c_void), Error> {
     let (peers, mappings) = map_all(parts, places, team.rank(), request, gaps)?;
     let base = peers[team.rank() as usize].base.cast::<c_void>();
+    let private = |part: &Part| (part.kind == PRIVATE).then_some(Private { address: part.address, size: part.size });
+    let any_private = parts.iter().any(|part| part.kind == PRIVATE);
     let window = Window {
+        private: if any_private { parts.iter().map(private).collect() } else { Box::default() },
         epochs: Epochs::new(team.size()),
+        active: Active::default(),
         tallies: Tallies::default(),
         membership: Arc::clone(membership),
         fence: Mutex::new(BarrierMember::new(team.size())),
@@ -291,7 +307,7 @@ fn build(
         _mappings: mappings,
         _memory: match own.memory {
             Memory::Block(block) => Some(block),
-            Memory::None | Memory::At(_) | Memory::Foreign => None,
+            Memory::None | Memory::At(_) | Memory::Private(_) => None,
         },
         _control: own.control,
     };

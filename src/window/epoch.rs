@@ -15,12 +15,14 @@ const NONE: u32 = 0;
 const FENCE: u32 = 1;
 /// Between fences, with operations.
 const FENCE_USED: u32 = 2;
+/// `MPI_Win_start`.
+const START: u32 = 3;
 /// `MPI_Win_lock_all`.
-const LOCK_ALL: u32 = 3;
+const LOCK_ALL: u32 = 4;
 /// This and above: one or more `MPI_Win_lock`, as many as the distance from here and one.
-const LOCK: u32 = 4;
+const LOCK: u32 = 5;
 
-/// What this rank holds of one target's lock.
+/// What this rank has of one target: its lock, or its part in an epoch of `MPI_Win_start`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Held {
@@ -32,6 +34,10 @@ pub enum Held {
     Exclusive = 2,
     /// Locked with `MPI_MODE_NOCHECK`: no word was changed, none will be.
     Unchecked = 3,
+    /// Started; whether the target has posted was not yet looked at.
+    Started = 4,
+    /// Started, and the target has posted.
+    Posted = 5,
 }
 
 impl Held {
@@ -41,6 +47,8 @@ impl Held {
             1 => Held::Shared,
             2 => Held::Exclusive,
             3 => Held::Unchecked,
+            4 => Held::Started,
+            5 => Held::Posted,
             _ => Held::No,
         }
     }
@@ -74,6 +82,7 @@ impl Epochs {
                 self.open.store(FENCE_USED, Relaxed);
                 true
             }
+            START => self.held(target) == Held::Posted,
             _ => self.is_held(target),
         }
     }
@@ -105,9 +114,48 @@ impl Epochs {
         }
     }
 
-    /// A fence: legal unless a passive epoch is open.
+    /// A fence: legal unless another kind of access epoch is open.
     pub fn may_fence(&self) -> Result<(), Error> {
-        if self.is_passive() { Err(Error::text(Class::RmaSync, "a fence inside a lock epoch")) } else { Ok(()) }
+        match self.open.load(Relaxed) {
+            START => Err(Error::text(Class::RmaSync, "a fence between start and complete")),
+            LOCK_ALL.. => Err(Error::text(Class::RmaSync, "a fence inside a lock epoch")),
+            _ => Ok(()),
+        }
+    }
+
+    /// `MPI_Win_start`: legal where no access epoch is open that somebody has used.
+    pub fn may_start(&self) -> Result<(), Error> {
+        Err(Error::text(
+            Class::RmaSync,
+            match self.open.load(Relaxed) {
+                NONE | FENCE => return Ok(()),
+                FENCE_USED => "start inside a fence epoch",
+                START => "start inside an epoch that start has opened",
+                _ => "start inside a lock epoch",
+            },
+        ))
+    }
+
+    /// An epoch on these targets is open from now on.
+    pub fn started(&self, targets: &[u32]) {
+        targets.iter().for_each(|target| self.set_held(*target as c_int, Held::Started));
+        self.open.store(START, Relaxed);
+    }
+
+    /// The target of an open `MPI_Win_start` has posted.
+    pub fn posted(&self, target: c_int) {
+        self.set_held(target, Held::Posted);
+    }
+
+    /// Is an epoch of `MPI_Win_start` open?
+    pub fn is_started(&self) -> bool {
+        self.open.load(Relaxed) == START
+    }
+
+    /// The epoch on these targets has ended.
+    pub fn completed(&self, targets: &[u32]) {
+        targets.iter().for_each(|target| self.set_held(*target as c_int, Held::No));
+        self.open.store(NONE, Relaxed);
     }
 
     /// After a fence: open, unless it said that nothing will follow.
@@ -133,6 +181,7 @@ impl Epochs {
         Err(match self.open.load(Relaxed) {
             LOCK_ALL => lock_error("is locked with all others already", target),
             FENCE_USED => lock_error("is locked inside a fence epoch", target),
+            START => lock_error("is locked between start and complete", target),
             _ => lock_error("is locked by this rank already", target),
         })
     }
@@ -188,6 +237,7 @@ impl Epochs {
                 NONE | FENCE => return Ok(()),
                 LOCK_ALL => "lock_all inside a lock_all epoch",
                 LOCK.. => "lock_all inside a lock epoch",
+                START => "lock_all between start and complete",
                 _ => "lock_all inside a fence epoch",
             },
         ))

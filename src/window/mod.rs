@@ -1,5 +1,6 @@
 //! A window's life: creation, flavours, handles, peers, the state of epochs, attributes, names, hints, error handlers.
 
+pub mod active;
 pub mod attributes;
 mod control;
 pub mod create;
@@ -12,11 +13,13 @@ mod name;
 
 use crate::base::error::{Class, Error, What};
 use crate::base::stats::Tallies;
-use crate::base::threads::lock;
+use crate::base::threads::{self, lock};
 use crate::host::abi::MPI_Info;
 use crate::host::wait::Waiter;
 use crate::node::memory::{Block, Mapping};
 use crate::node::team::{Membership, Team};
+use crate::node::words::exclusion::{Bulk, ElementAccess, Origin, StripeSet};
+use crate::node::words::pscw::{CompletionWords, PostSleepers, PostSlot};
 use crate::node::words::{BarrierMember, LockWords, wait_unannounced};
 use control::Control;
 use core::ffi::{c_int, c_void};
@@ -41,7 +44,7 @@ pub enum Flavor {
 pub struct Peer {
     /// Where the target's memory is mapped here.
     pub base: *mut u8,
-    /// Its size in bytes.
+    /// Bytes that are mapped here: all, or none where the target's memory is private (see [`Window::reach`]).
     pub size: u64,
     /// Its displacement unit in bytes.
     pub unit: u64,
@@ -57,11 +60,37 @@ impl Peer {
     }
 }
 
+/// The program's own memory behind a window, private to its process.
+#[derive(Clone, Copy, Debug)]
+struct Private {
+    /// In the process that has it.
+    address: u64,
+    size: u64,
+}
+
+/// How bytes of a target are reached.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// Mapped at this address.
+    Direct(*mut u8),
+    /// Private to another process, at this address there.
+    Cross {
+        /// The process.
+        pid: u32,
+        /// The address in it.
+        address: u64,
+    },
+}
+
 /// A window of Transom's own.
 pub struct Window {
     peers: Box<[Peer]>,
+    /// By rank, where any rank's memory is private; else empty.
+    private: Box<[Option<Private>]>,
     /// State of this rank's access epochs.
     pub epochs: Epochs,
+    /// State of post, start, complete and wait.
+    pub active: active::Active,
     /// Operations of this rank.
     pub tallies: Tallies,
     membership: Arc<Membership>,
@@ -100,9 +129,93 @@ impl Window {
         self.peer(rank).ok_or(Error { class: Class::Rank, what: What::Rank { rank, ranks: self.ranks() } })
     }
 
+    /// Size of a rank's memory in bytes.
+    fn size(&self, rank: usize) -> u64 {
+        match self.private.get(rank) {
+            Some(Some(private)) => private.size,
+            _ => self.peers[rank].size,
+        }
+    }
+
+    /// Is the target's memory (a rank of the window) private to its process? Its accumulates then exclude each other by stripes, those of
+    /// its own process too: what others do there is not atomic by itself.
+    #[inline]
+    pub fn is_private(&self, target: c_int) -> bool {
+        matches!(self.private.get(target as usize), Some(Some(_)))
+    }
+
+    /// Where `bytes` bytes at a displacement of a target lie; the error that names them where they are not all inside its window.
+    pub fn reach(&self, rank: c_int, displacement: i64, bytes: u64) -> Result<Place, Error> {
+        let peer = self.target(rank)?;
+        let size = self.size(rank as usize);
+        let offset = u64::try_from(displacement).ok().and_then(|displacement| displacement.checked_mul(peer.unit));
+        let Some(offset) = offset.filter(|offset| *offset <= size && bytes <= size - *offset) else {
+            let what = What::Range { rank, displacement, bytes, size, unit: peer.unit };
+            return Err(Error { class: Class::RmaRange, what });
+        };
+        Ok(match self.private.get(rank as usize) {
+            Some(Some(private)) if rank as u32 != self.team().rank() => {
+                Place::Cross { pid: self.team().pid(rank as u32), address: private.address + offset }
+            }
+            // SAFETY: inside the target's memory, as checked.
+            _ => Place::Direct(unsafe { peer.base.add(offset as usize) }),
+        })
+    }
+
     /// All ranks in order.
     pub fn peers(&self) -> &[Peer] {
         &self.peers
+    }
+
+    /// The slot in which `target` counts its posts to `origin` (ranks of the window).
+    pub fn post_slot(&self, origin: u32, target: u32) -> &PostSlot {
+        // SAFETY: a block of this window, mapped as long as it lives, with a slot for each rank.
+        unsafe { Control::slot(self.peers[origin as usize].control, target) }
+    }
+
+    fn control(&self, rank: u32) -> &Control {
+        // SAFETY: mapped as long as the window lives, and only atomics touch it.
+        unsafe { &*self.peers[rank as usize].control }
+    }
+
+    /// Threads of a rank that sleep over its slots.
+    pub fn post_sleepers(&self, rank: u32) -> &PostSleepers {
+        &self.control(rank).post_sleepers
+    }
+
+    /// Completions at a rank.
+    pub fn completions(&self, rank: u32) -> &CompletionWords {
+        &self.control(rank).completions
+    }
+
+    /// Announces accumulates of single elements on `bytes` bytes of a target, at this position in its window. Nothing that may wait is to be
+    /// called while the result lives.
+    pub fn announce(&self, target: c_int, position: u64, bytes: u64) -> Result<ElementAccess<'_>, Error> {
+        if let Some(access) = self.try_announce(target, position, bytes) {
+            return Ok(access);
+        }
+        let words = self.team().exclusion(target as u32);
+        self.as_origin().enter(words, StripeSet::of(position, bytes), &mut self.waiter()?)
+    }
+
+    /// [`Window::announce`] where nobody has the elements in bulk.
+    #[inline]
+    pub fn try_announce(&self, target: c_int, position: u64, bytes: u64) -> Option<ElementAccess<'_>> {
+        self.as_origin().try_enter(self.team().exclusion(target as u32), StripeSet::of(position, bytes))
+    }
+
+    #[inline]
+    fn as_origin(&self) -> Origin<'_> {
+        let team = self.team();
+        Origin::new(team.exclusion(team.rank()), threads::are_concurrent())
+    }
+
+    /// Takes `bytes` bytes of a target for this thread alone: against others that do the same, and, where `elements` says that these may be,
+    /// against accumulates of single elements. Nothing that may wait is to be called while the result lives.
+    pub fn exclude(&self, target: c_int, position: u64, bytes: u64, elements: bool) -> Result<Bulk<'_>, Error> {
+        let team = self.team();
+        let origins = (0..if elements { team.size() } else { 0 }).map(|rank| team.exclusion(rank).announcement());
+        team.exclusion(target as u32).lock(StripeSet::of(position, bytes), origins, &mut self.waiter()?)
     }
 
     /// The ranks that share the window.
@@ -149,6 +262,9 @@ impl Window {
     pub fn may_free(&self) -> Result<(), Error> {
         if self.epochs.is_passive() {
             return Err(Error::text(Class::RmaSync, "the window is freed inside a lock epoch"));
+        }
+        if self.epochs.is_started() || self.active.state().is_exposed() {
+            return Err(Error::text(Class::RmaSync, "the window is freed inside an epoch of post or start"));
         }
         Ok(())
     }

@@ -34,6 +34,11 @@ impl Side {
         Job::of_executable(self, compile::fortran(self.host, interface, name))
     }
 
+    /// The executable of `tests/programs/NAME.c`.
+    pub(crate) fn executable(self, name: &str) -> PathBuf {
+        compile::program(self.host, name)
+    }
+
     /// A shared object of `tests/programs/NAME.c`, with further flags for the compiler.
     pub(crate) fn object(self, name: &str, flags: &[&str]) -> PathBuf {
         compile::object(self.host, name, flags)

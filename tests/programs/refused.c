@@ -33,6 +33,12 @@ static void end_window(void) {
     OK(MPI_Win_free(&window));
 }
 
+static void add(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
 static int buffer[64], untouched[64];
 
 static void fill(void) {
@@ -336,11 +342,9 @@ static void without_an_epoch(void) {
 static void not_supported_yet(void) {
     make_window();
     fill();
-    int result[4] = {1, 2, 3, 4}, flag = 0, target = (rank + 1) % ranks;
+    int result[4] = {1, 2, 3, 4}, target = (rank + 1) % ranks;
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Group group;
     MPI_Datatype strided, gap;
-    OK(MPI_Win_get_group(window, &group));
     OK(MPI_Type_vector(2, 1, 2, MPI_INT, &strided));
     OK(MPI_Type_create_resized(MPI_INT, 0, 8, &gap));
     OK(MPI_Type_commit(&strided));
@@ -351,29 +355,109 @@ static void not_supported_yet(void) {
         CHECK(code != MPI_SUCCESS, "%s succeeded", #call);                                                                  \
         CHECK(strstr(string_of(code), "not supported yet") != NULL, "%s: %s", #call, string_of(code));                      \
     } while (0)
-    REFUSED(MPI_Win_start(group, 0, window));
-    REFUSED(MPI_Win_post(group, 0, window));
-    REFUSED(MPI_Win_complete(window));
-    REFUSED(MPI_Win_wait(window));
-    REFUSED(MPI_Win_test(window, &flag));
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window));
-    REFUSED(MPI_Accumulate(buffer, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window));
-    REFUSED(MPI_Get_accumulate(buffer, 1, MPI_INT, result, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window));
-    REFUSED(MPI_Fetch_and_op(buffer, result, MPI_INT, target, 0, MPI_SUM, window));
-    REFUSED(MPI_Compare_and_swap(buffer, buffer, result, MPI_INT, target, 0, window));
-    REFUSED(MPI_Rput(buffer, 1, MPI_INT, target, 0, 1, MPI_INT, window, &request));
-    REFUSED(MPI_Rget(buffer, 1, MPI_INT, target, 0, 1, MPI_INT, window, &request));
-    REFUSED(MPI_Raccumulate(buffer, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window, &request));
-    REFUSED(MPI_Rget_accumulate(buffer, 1, MPI_INT, result, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window, &request));
+    REFUSED(MPI_Accumulate(buffer, 1, strided, target, 0, 1, strided, MPI_SUM, window));
+    REFUSED(MPI_Get_accumulate(buffer, 2, MPI_INT, result, 1, strided, target, 0, 2, MPI_INT, MPI_SUM, window));
+    REFUSED(MPI_Rput(buffer, 1, strided, target, 0, 1, strided, window, &request));
+    REFUSED(MPI_Rget(buffer, 1, strided, target, 0, 1, strided, window, &request));
+    REFUSED(MPI_Raccumulate(buffer, 2, MPI_INT, target, 0, 1, strided, MPI_SUM, window, &request));
+    REFUSED(MPI_Rget_accumulate(buffer, 1, strided, result, 2, MPI_INT, target, 0, 2, MPI_INT, MPI_SUM, window, &request));
+    CHECK(request == MPI_REQUEST_NULL, "a refused operation made a request");
     REFUSED(MPI_Put(buffer, 1, strided, target, 0, 1, strided, window));
     REFUSED(MPI_Put(buffer, 2, MPI_INT, target, 0, 1, strided, window));
     REFUSED(MPI_Get(buffer, 2, gap, target, 0, 2, MPI_INT, window));
     OK(MPI_Win_unlock(target, window));
     CHECK(memcmp(buffer, untouched, sizeof buffer) == 0, "a refused operation changed the origin's buffer");
-    CHECK(result[0] == 1 && result[3] == 4 && flag == 0, "a refused operation changed its result");
-    OK(MPI_Group_free(&group));
+    CHECK(result[0] == 1 && result[3] == 4, "a refused operation changed its result");
     OK(MPI_Type_free(&strided));
     OK(MPI_Type_free(&gap));
+    end_window();
+}
+
+/* Accumulates of each kind that must be refused. */
+static void wrong_accumulates(void) {
+    make_window();
+    fill();
+    int target = (rank + 1) % ranks, result[64];
+    memcpy(result, buffer, sizeof result);
+    double real = 1, old = 2;
+    MPI_Op own_op;
+    MPI_Request request = MPI_REQUEST_NULL;
+    OK(MPI_Op_create(add, 1, &own_op));
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, window));
+#define ALL_FAIL(class, count, type, rank, displacement, target_count, op)                                                  \
+    do {                                                                                                                    \
+        FAILS(class, MPI_Accumulate(buffer, count, type, rank, displacement, target_count, type, op, window));              \
+        FAILS(class, MPI_Raccumulate(buffer, count, type, rank, displacement, target_count, type, op, window, &request));   \
+        FAILS(class, MPI_Get_accumulate(buffer, count, type, result, count, type, rank, displacement, target_count, type,   \
+                                        op, window));                                                                       \
+        FAILS(class, MPI_Rget_accumulate(buffer, count, type, result, count, type, rank, displacement, target_count, type,  \
+                                         op, window, &request));                                                            \
+    } while (0)
+    ALL_FAIL(MPI_ERR_OP, 1, MPI_INT, target, 0, 1, own_op);
+    ALL_FAIL(MPI_ERR_OP, 1, MPI_INT, target, 0, 1, MPI_OP_NULL);
+    ALL_FAIL(MPI_ERR_OP, 1, MPI_DOUBLE, target, 0, 1, MPI_BAND);
+    ALL_FAIL(MPI_ERR_OP, 1, MPI_INT, target, 0, 1, MPI_MAXLOC);
+    ALL_FAIL(MPI_ERR_OP, 1, MPI_2INT, target, 0, 1, MPI_SUM);
+    ALL_FAIL(MPI_ERR_OP, 1, MPI_C_FLOAT_COMPLEX, target, 0, 1, MPI_MAX);
+    ALL_FAIL(MPI_ERR_OP, 1, MPI_BYTE, target, 0, 1, MPI_SUM);
+    ALL_FAIL(MPI_ERR_RMA_RANGE, 1, MPI_INT, target, CELLS, 1, MPI_SUM);
+    ALL_FAIL(MPI_ERR_RMA_RANGE, 2, MPI_INT, target, CELLS - 1, 2, MPI_SUM);
+    ALL_FAIL(MPI_ERR_RMA_RANGE, 1, MPI_LONG, target, CELLS - 1, 1, MPI_REPLACE);
+    ALL_FAIL(MPI_ERR_RMA_RANGE, 1, MPI_INT, target, -1, 1, MPI_NO_OP);
+    ALL_FAIL(MPI_ERR_RMA_RANGE, 100000, MPI_INT, target, 0, 100000, MPI_SUM);
+    ALL_FAIL(MPI_ERR_RANK, 1, MPI_INT, ranks, 0, 1, MPI_SUM);
+    ALL_FAIL(MPI_ERR_RANK, 1, MPI_INT, -77, 0, 1, MPI_SUM);
+    ALL_FAIL(MPI_ERR_COUNT, -1, MPI_INT, target, 0, 1, MPI_SUM);
+    ALL_FAIL(MPI_ERR_COUNT, 1, MPI_INT, target, 0, -1, MPI_SUM);
+    ALL_FAIL(MPI_ERR_TYPE, 1, MPI_DATATYPE_NULL, target, 0, 1, MPI_SUM);
+    ALL_FAIL(MPI_ERR_TYPE, 1, MPI_INT, target, 0, 2, MPI_SUM);
+    FAILS(MPI_ERR_TYPE, MPI_Accumulate(buffer, 1, MPI_INT, target, 0, 1, MPI_FLOAT, MPI_SUM, window));
+    FAILS(MPI_ERR_TYPE, MPI_Get_accumulate(buffer, 2, MPI_INT, result, 1, MPI_LONG, target, 0, 2, MPI_INT, MPI_SUM, window));
+    FAILS(MPI_ERR_BUFFER, MPI_Accumulate(NULL, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window));
+    FAILS(MPI_ERR_BUFFER, MPI_Get_accumulate(buffer, 1, MPI_INT, NULL, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, window));
+    FAILS(MPI_ERR_OP, MPI_Fetch_and_op(buffer, result, MPI_INT, target, 0, own_op, window));
+    FAILS(MPI_ERR_OP, MPI_Fetch_and_op(&real, &old, MPI_DOUBLE, target, 0, MPI_BXOR, window));
+    FAILS(MPI_ERR_RANK, MPI_Fetch_and_op(buffer, result, MPI_INT, ranks, 0, MPI_SUM, window));
+    FAILS(MPI_ERR_RMA_RANGE, MPI_Fetch_and_op(buffer, result, MPI_INT, target, CELLS, MPI_SUM, window));
+    FAILS(MPI_ERR_RMA_RANGE, MPI_Fetch_and_op(buffer, result, MPI_LONG, target, CELLS - 1, MPI_SUM, window));
+    FAILS(MPI_ERR_TYPE, MPI_Fetch_and_op(buffer, result, MPI_DATATYPE_NULL, target, 0, MPI_SUM, window));
+    FAILS(MPI_ERR_TYPE, MPI_Compare_and_swap(&real, &real, &old, MPI_DOUBLE, target, 0, window));
+    FAILS(MPI_ERR_TYPE, MPI_Compare_and_swap(&real, &real, &old, MPI_2INT, target, 0, window));
+    FAILS(MPI_ERR_RANK, MPI_Compare_and_swap(buffer, buffer, result, MPI_INT, ranks, 0, window));
+    FAILS(MPI_ERR_RMA_RANGE, MPI_Compare_and_swap(buffer, buffer, result, MPI_INT, target, CELLS, window));
+    FAILS(MPI_ERR_RMA_RANGE, MPI_Compare_and_swap(buffer, buffer, result, MPI_INT, target, -1, window));
+    int other = (rank + 2) % ranks;
+    ALL_FAIL(MPI_ERR_RMA_SYNC, 1, MPI_INT, other, 0, 1, MPI_SUM);
+    FAILS(MPI_ERR_RMA_SYNC, MPI_Fetch_and_op(buffer, result, MPI_INT, other, 0, MPI_SUM, window));
+    FAILS(MPI_ERR_RMA_SYNC, MPI_Compare_and_swap(buffer, buffer, result, MPI_INT, other, 0, window));
+    CHECK(request == MPI_REQUEST_NULL, "a refused operation made a request");
+    CHECK(memcmp(buffer, untouched, sizeof buffer) == 0 && memcmp(result, untouched, sizeof result) == 0 && old == 2,
+          "a refused operation changed a buffer of the origin");
+    OK(MPI_Win_unlock(target, window));
+    OK(MPI_Op_free(&own_op));
+    end_window();
+}
+
+/* Accumulates with nothing to do, with whatever else they are passed. */
+static void accumulates_of_nothing(void) {
+    make_window();
+    fill();
+    int target = (rank + 1) % ranks, result = 7;
+    OK(MPI_Win_lock_all(0, window));
+    const int targets[] = {target, MPI_PROC_NULL};
+    for (int i = 0; i < 2; i++) {
+        int count = i;
+        OK(MPI_Accumulate(i ? buffer : NULL, count, MPI_INT, targets[i], 0, count, MPI_INT, MPI_SUM, window));
+        OK(MPI_Get_accumulate(i ? buffer : NULL, count, MPI_INT, i ? &result : NULL, count, MPI_INT, targets[i], 0, count,
+                              MPI_INT, MPI_SUM, window));
+        OK(MPI_Get_accumulate(NULL, 0, MPI_INT, i ? &result : NULL, count, MPI_INT, targets[i], 0, count, MPI_INT, MPI_NO_OP,
+                              window));
+    }
+    OK(MPI_Fetch_and_op(buffer, &result, MPI_INT, MPI_PROC_NULL, 0, MPI_SUM, window));
+    OK(MPI_Compare_and_swap(buffer, buffer, &result, MPI_INT, MPI_PROC_NULL, 0, window));
+    CHECK(result == 7 && memcmp(buffer, untouched, sizeof buffer) == 0, "an operation of nothing changed its buffers");
+    OK(MPI_Win_unlock_all(window));
     end_window();
 }
 
@@ -393,4 +477,5 @@ static void default_is_fatal(void) {
 MAIN(SCENARIO(out_of_range), SCENARIO(out_of_range_beyond_arithmetic), SCENARIO(large_counts), SCENARIO(negative_displacement),
      SCENARIO(range_of_the_target), SCENARIO(the_message_says_what_is_wrong), SCENARIO(messages_do_not_mix), SCENARIO(wrong_rank),
      SCENARIO(wrong_count), SCENARIO(wrong_type), SCENARIO(null_buffer), SCENARIO(different_amounts), SCENARIO(null_window),
-     SCENARIO(freed_window), SCENARIO(without_an_epoch), SCENARIO(not_supported_yet), SCENARIO(default_is_fatal))
+     SCENARIO(freed_window), SCENARIO(without_an_epoch), SCENARIO(not_supported_yet), SCENARIO(wrong_accumulates),
+     SCENARIO(accumulates_of_nothing), SCENARIO(default_is_fatal))

@@ -8,12 +8,13 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use transom::base::log::{self, verbose};
-use transom::base::stats::{Decline, KINDS, TOTALS};
+use transom::base::stats::{Decline, KINDS, PATHS, TOTALS};
 use transom::base::{config, functions, threads};
 use transom::datatype;
 use transom::host::abi::{self, SUCCESS};
 use transom::host::table::host;
 use transom::host::{comm, job, progress, wait};
+use transom::node::cross;
 use transom::window::handle;
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
@@ -45,6 +46,9 @@ pub(super) fn is_initialized() -> bool {
 fn before_init() {
     // Before the host's own start-up, which orders it before anything that another rank does after its.
     let _ = guard(|| {
+        if !config::get().disable {
+            cross::admit_peers();
+        }
         job::publish();
         Ok(())
     });
@@ -102,7 +106,7 @@ const FIRST_KIND: usize = 2;
 fn summarise() {
     handle::for_each(|window| window.tallies.fold());
     let mut totals = vec![TOTALS.served.load(Relaxed), TOTALS.declined.load(Relaxed)];
-    for tally in &TOTALS.direct.0 {
+    for tally in TOTALS.operations.all() {
         let (operations, bytes) = tally.read();
         totals.extend([operations, bytes]);
     }
@@ -159,8 +163,12 @@ fn print(speaker: &str, totals: &[u64], reasons: u64) {
     }
     if config::get().stats {
         log::line(format_args!("{speaker}stats: windows {served} served {declined} host"));
-        for (kind, pair) in KINDS.iter().zip(totals[FIRST_KIND..].chunks_exact(2)) {
-            log::line(format_args!("{speaker}stats: {kind} {} operations {} bytes direct", pair[0], pair[1]));
+        let lines = PATHS.iter().flat_map(|path| KINDS.iter().map(move |kind| (path, kind)));
+        for ((path, kind), pair) in lines.zip(totals[FIRST_KIND..].chunks_exact(2)) {
+            // Put and get always, so that a program which makes none sees that nothing was missed.
+            if pair[0] > 0 || (*path == PATHS[0] && KINDS[..2].contains(kind)) {
+                log::line(format_args!("{speaker}stats: {kind} {} operations {} bytes {path}", pair[0], pair[1]));
+            }
         }
     }
 }

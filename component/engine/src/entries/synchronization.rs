@@ -2,9 +2,9 @@
 
 use super::{at_once, forward, serve};
 use core::ffi::c_int;
-use transom::base::error::Error;
 use transom::host::abi::{MPI_Group, MPI_Win};
 use transom::sync;
+use transom::window::Window;
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_fence(assert: c_int, win: MPI_Win) -> c_int {
     serve!(MPI_Win_fence, win, |window| sync::fence(window, assert), forward!(MPI_Win_fence(assert, win)))
@@ -56,21 +56,27 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Win_sync(win: MPI_Win) -> c_int {
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_post(group: MPI_Group, assert: c_int, win: MPI_Win) -> c_int {
-    serve!(MPI_Win_post, win, |_window| Err(Error::not_supported("MPI_Win_post")), forward!(MPI_Win_post(group, assert, win)))
+    serve!(MPI_Win_post, win, |window| sync::post(window, group, assert), forward!(MPI_Win_post(group, assert, win)))
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) -> c_int {
-    serve!(MPI_Win_start, win, |_window| Err(Error::not_supported("MPI_Win_start")), forward!(MPI_Win_start(group, assert, win)))
+    serve!(MPI_Win_start, win, |window| sync::start(window, group, assert), forward!(MPI_Win_start(group, assert, win)))
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_complete(win: MPI_Win) -> c_int {
-    serve!(MPI_Win_complete, win, |_window| Err(Error::not_supported("MPI_Win_complete")), forward!(MPI_Win_complete(win)))
+    serve!(MPI_Win_complete, win, |window| sync::complete(window), forward!(MPI_Win_complete(win)))
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_wait(win: MPI_Win) -> c_int {
-    serve!(MPI_Win_wait, win, |_window| Err(Error::not_supported("MPI_Win_wait")), forward!(MPI_Win_wait(win)))
+    serve!(MPI_Win_wait, win, |window| sync::wait(window), forward!(MPI_Win_wait(win)))
 }
 
 pub(crate) unsafe extern "C-unwind" fn MPI_Win_test(win: MPI_Win, flag: *mut c_int) -> c_int {
-    serve!(MPI_Win_test, win, |_window| Err(Error::not_supported("MPI_Win_test")), forward!(MPI_Win_test(win, flag)))
+    let deliver = |window: &Window| {
+        let ended = sync::test(window)?;
+        // SAFETY: a valid place, as MPI demands of the application.
+        unsafe { *flag = c_int::from(ended) };
+        Ok(())
+    };
+    serve!(MPI_Win_test, win, |window| deliver(window), forward!(MPI_Win_test(win, flag)))
 }
