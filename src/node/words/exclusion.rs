@@ -2,7 +2,7 @@
 //! loads and stores, for which an origin needs the elements for itself.
 //!
 //! Every process shares one [`ExclusionWords`]: as a target its stripes, as an origin its announcement. A *stripe* is 64 KiB of the
-//! target's memory and the lock of whoever works on it in bulk; the 2⁴⁸ stripes share 64 locks.
+//! target's memory and the lock of whoever works on it in bulk; all stripes share 64 locks.
 //!
 //! * **Element operation** ([`Origin::try_enter`], [`Origin::enter`]): announces itself, *full fence*, looks at the stripes that it
 //!   touches. Is one of them held, it withdraws and waits, with nothing announced, until it is free, and tries anew. Else it does its
@@ -85,7 +85,7 @@
 //!
 //! | word | written by | read by | ordering |
 //! |---|---|---|---|
-//! | stripe `state` | a bulk 0 → 1, its holder → 0 | origins of element operations; bulks | in: `Acquire`, then a full fence; out: `Release`; looks of element operations `Acquire` behind a full fence |
+//! | stripe `state` | a bulk 0 → 1, its holder → 0 | origins of element operations; bulks | in: `Relaxed`, then a full fence; out: `Release`; looks of element operations `Acquire` behind a full fence |
 //! | stripe `sleepers` | those that pause on it ±1 | its holder, when it goes | `Relaxed`, fences on both sides |
 //! | `announced` | its process: 1 and 0, or ±1 under several threads | bulks | in: `Relaxed`, then a full fence; out: `Release`; looks `Acquire` behind a full fence |
 //! | `drains` | bulks that were not served ±1 | its process | `Relaxed`: liveness only |
@@ -174,14 +174,13 @@ impl Iterator for StripeSet {
     }
 }
 
-/// Which lock a stripe has. Folding the bits gives 64 neighbours, and as many stripes at a distance of any power of two (the parts of a
-/// window that ranks divide among themselves), locks of their own.
+/// Which lock a stripe has. Those of 64 neighbours follow each other, and each next 64 begin a golden section further on, so that parts of a window
+/// that ranks divide among themselves, mostly a power of two apart, begin far from each other.
 #[inline]
 const fn index(stripe: u64) -> usize {
-    let folded = stripe ^ (stripe >> 24);
-    let folded = folded ^ (folded >> 12);
-    let folded = folded ^ (folded >> 6);
-    folded as usize % STRIPES
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let shift = (stripe >> 6).wrapping_mul(GOLDEN) >> (64 - 6);
+    (stripe + shift) as usize % STRIPES
 }
 
 /// The lock of a stripe.
@@ -197,7 +196,8 @@ struct Stripe {
 impl Stripe {
     #[inline]
     fn try_lock(&self) -> bool {
-        self.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        // What follows is the full fence of `ExclusionWords::lock`, which is an `Acquire` too.
+        self.state.compare_exchange(FREE, HELD, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     #[cold]
@@ -304,6 +304,12 @@ impl ExclusionWords {
     #[cfg(test)]
     pub(super) fn left_behind(&self) -> usize {
         self.words().filter(|word| word.load(Ordering::Relaxed) != 0).count()
+    }
+
+    /// What bulks look at, for tests.
+    #[cfg(test)]
+    pub(super) fn announced(&self) -> &AtomicU32 {
+        &self.announcement.announced
     }
 
     fn words(&self) -> impl Iterator<Item = &AtomicU32> {

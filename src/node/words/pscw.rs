@@ -45,7 +45,7 @@ use super::{Wait, wait_until, wake};
 /// The epochs that one target has exposed to one origin, in the origin's memory.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct PostSlot(AtomicU32);
+pub struct PostSlot(pub(super) AtomicU32);
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<PostSlot>() == 4, "zeroed memory of 4 bytes a rank");
@@ -56,7 +56,7 @@ const _: () = assert!(size_of::<PostSlot>() == 4, "zeroed memory of 4 bytes a ra
 #[repr(C)]
 #[cfg_attr(target_arch = "x86_64", repr(align(64)))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(align(128)))]
-pub struct PostSleepers(AtomicU32);
+pub struct PostSleepers(pub(super) AtomicU32);
 
 /// The completes of a target's origins, in the target's memory.
 #[derive(Debug)]
@@ -64,8 +64,8 @@ pub struct PostSleepers(AtomicU32);
 #[cfg_attr(target_arch = "x86_64", repr(align(64)))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(align(128)))]
 pub struct CompletionWords {
-    completed: AtomicU32,
-    sleepers: AtomicU32,
+    pub(super) completed: AtomicU32,
+    pub(super) sleepers: AtomicU32,
 }
 
 /// Has the count `now` got as far as `goal`? Both wrap around, and are never further apart than epochs are open.
