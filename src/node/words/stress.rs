@@ -466,11 +466,12 @@ fn barrier_outlives_its_counter() {
     }
 }
 
-/// Runs `work` in this process and `children` others, which see the words at addresses of their own, and then `check`. None of them may have
-/// depended on the limit of a long sleep: a wake-up crosses processes, or is lost.
+/// Runs `work` in this process and `children` others, which see the words at addresses of their own, and then `check`. None of
+/// them may have depended on the limit of a long sleep: a wake-up crosses processes, or is lost.
 ///
 /// # Safety
-/// `T` holds words, and data that they guard; zeroed bytes are a `T`. `work` touches nothing else and needs no lock of this process's.
+/// `T` holds words, and data that they guard; zeroed bytes are a `T`. `work` touches nothing else and needs no lock of this
+/// process's.
 unsafe fn between_processes<T>(children: usize, work: impl Fn(&T) -> Result<(), &'static str>, check: impl FnOnce(&T)) {
     // SAFETY: a new mapping, shared with children, of zeroed bytes; large enough and page-aligned.
     let shared: &T = unsafe {

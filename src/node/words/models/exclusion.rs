@@ -22,7 +22,8 @@ struct Node {
     exclusion: UnsafeCell<()>,
 }
 
-/// Sleeps over what wakes its sleepers. The end of an announcement does not (the limit of a sleep ends it), so over that a bulk yields.
+/// Sleeps over what wakes its sleepers. The end of an announcement does not (the limit of a sleep ends it), so over that a bulk
+/// yields.
 struct Limited<'a>(&'a Node);
 
 impl Wait for Limited<'_> {
@@ -290,8 +291,8 @@ fn loom_drain_without_fences_loses_a_wake_up() {
     weaken(Weakened::Fences, busy_elsewhere_and_bulk);
 }
 
-/// Everybody at once. Ends in every interleaving, which says that nobody waits in a circle, and within loom's bound on steps, that nobody runs in
-/// one.
+/// Everybody at once. Ends in every interleaving, which says that nobody waits in a circle, and within loom's bound on steps,
+/// that nobody runs in one.
 #[test]
 fn loom_two_origins_and_two_bulks() {
     check(Some(1), || {

@@ -250,7 +250,8 @@ impl Wait for Pauses {
     }
 }
 
-/// A caller that holds a stripe runs nothing else while it waits; one that holds nothing may. Whoever gives up leaves nothing behind.
+/// A caller that holds a stripe runs nothing else while it waits; one that holds nothing may. Whoever gives up leaves nothing
+/// behind.
 #[test]
 fn only_a_first_stripe_is_waited_for_with_progress() {
     let processes = [const { ExclusionWords::new() }; 2];
@@ -407,7 +408,8 @@ fn stripes_of_a_range() {
     assert_eq!(StripeSet::ALL.count(), 64);
 }
 
-/// Two ranks that have halves of a window, 2 to 2³³ stripes each: the first 128 KiB of one meet none of the other's, and mostly more do not.
+/// Two ranks that have halves of a window, 2 to 2³³ stripes each: the first 128 KiB of one meet none of the other's, and mostly
+/// more do not.
 #[test]
 fn stripes_at_regular_distances_do_not_meet() {
     for shift in 17..=49 {

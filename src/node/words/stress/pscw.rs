@@ -151,7 +151,8 @@ fn test_of_an_epoch_says_when_all_have_completed() {
     assert_eq!(completions.sleepers.load(Ordering::Relaxed), 0);
 }
 
-/// An origin whose target has posted again already has one epoch more, not two at once; one that went in without looking has used its up.
+/// An origin whose target has posted again already has one epoch more, not two at once; one that went in without looking has used
+/// its up.
 #[test]
 fn each_post_opens_one_epoch() {
     let (slot, sleepers) = (PostSlot::new(), PostSleepers::new());
