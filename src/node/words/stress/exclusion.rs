@@ -20,7 +20,7 @@ fn assert_untouched(words: &ExclusionWords) {
     assert_eq!(words.left_behind(), 0, "left behind in {words:?}");
 }
 
-/// Cells that both kinds add to. A bulk reads and writes in two steps, so every addition that gets in between is lost.
+/// Cells that both kinds add to. A bulk reads all and then writes all, so every addition that gets in between is lost.
 struct Cells([AtomicU64; Cells::COUNT]);
 
 impl Cells {
@@ -32,10 +32,8 @@ impl Cells {
     }
 
     fn add_to_all(&self) {
-        for cell in &self.0 {
-            let before = cell.load(Ordering::Relaxed);
-            cell.store(before + 1, Ordering::Relaxed);
-        }
+        let before = self.0.each_ref().map(|cell| cell.load(Ordering::Relaxed));
+        self.0.iter().zip(before).for_each(|(cell, before)| cell.store(before + 1, Ordering::Relaxed));
     }
 
     fn add_to_kind(&self, kind: usize) {
