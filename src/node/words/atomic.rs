@@ -13,7 +13,7 @@ pub use core::{
 };
 
 #[cfg(loom)]
-pub use self::checked::{AtomicU32, Weakened, compiler_fence, fence, spin_loop, weaken};
+pub use self::checked::{AtomicU32, Weakened, compiler_fence, fence, plays, spin_loop, weaken, weaken_part};
 
 /// The full fence of a Dekker step whose store is a read-modify-write: what the caller has just changed is visible to all before
 /// anything that it loads from here on. Free on x86-64, where a locked instruction already is such a fence and only the compiler
@@ -47,11 +47,29 @@ mod checked {
 
     thread_local! {
         // loom runs all threads of a model on the thread that started it.
-        static WEAKENED: Cell<Option<Weakened>> = const { Cell::new(None) };
+        static WEAKENED: Cell<Option<(Weakened, Option<&'static str>)>> = const { Cell::new(None) };
+    }
+
+    loom::thread_local! {
+        static PART: Cell<&'static str> = Cell::new("");
     }
 
     /// Runs `model` with the orderings of every word weakened.
     pub fn weaken(what: Weakened, model: impl FnOnce()) {
+        run_with((what, None), model);
+    }
+
+    /// As [`weaken`], in those threads of the model alone that play `part`.
+    pub fn weaken_part(part: &'static str, what: Weakened, model: impl FnOnce()) {
+        run_with((what, Some(part)), model);
+    }
+
+    /// Says which part the calling thread of a model plays.
+    pub fn plays(part: &'static str) {
+        PART.with(|mine| mine.set(part));
+    }
+
+    fn run_with(weakened: (Weakened, Option<&'static str>), model: impl FnOnce()) {
         struct Restore;
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -59,12 +77,18 @@ mod checked {
             }
         }
         let _restore = Restore;
-        WEAKENED.set(Some(what));
+        WEAKENED.set(Some(weakened));
         model();
     }
 
+    /// What the calling thread of the model is robbed of.
+    fn weakened() -> Option<Weakened> {
+        let (what, part) = WEAKENED.get()?;
+        part.is_none_or(|part| PART.with(|mine| mine.get() == part)).then_some(what)
+    }
+
     fn seen(order: Ordering) -> Ordering {
-        match (WEAKENED.get(), order) {
+        match (weakened(), order) {
             (Some(Weakened::Acquire), Ordering::Acquire) | (Some(Weakened::Release), Ordering::Release) => Ordering::Relaxed,
             (Some(Weakened::Acquire), Ordering::AcqRel) => Ordering::Release,
             (Some(Weakened::Release), Ordering::AcqRel) => Ordering::Acquire,
@@ -74,7 +98,7 @@ mod checked {
 
     /// loom's fence, unless fences are what the model goes without.
     pub fn fence(order: Ordering) {
-        if WEAKENED.get() != Some(Weakened::Fences) {
+        if weakened() != Some(Weakened::Fences) {
             loom::sync::atomic::fence(order);
         }
     }

@@ -2,13 +2,13 @@
 //! loads and stores, for which an origin needs the elements for itself.
 //!
 //! Every process shares one [`ExclusionWords`]: as a target its stripes, as an origin its announcement. A *stripe* is 64 KiB of the
-//! target's memory and the lock of whoever works on it in bulk; the 2⁴⁸ stripes share 64 locks.
+//! target's memory and the lock of whoever works on it in bulk; all stripes share 64 locks.
 //!
-//! * **Element operation** ([`Origin::try_enter`], [`Origin::enter`]): announces itself, *full fence*, looks at the stripes that it
-//!   touches. Is one of them held, it withdraws and waits, with nothing announced, until it is free, and tries anew. Else it does its
-//!   atomics, each of the element's own size, and takes the announcement back.
-//! * **Bulk operation** ([`ExclusionWords::lock`]): locks its stripes, *full fence*, waits until each origin has been seen with nothing
-//!   announced, once. Then the elements are its own until it unlocks.
+//! * **Element operation** ([`Origin::try_enter`], [`Origin::enter`]): announces itself, *full fence*, looks at the stripes that
+//!   it touches. Is one of them held, it withdraws and waits, with nothing announced, until it is free, and tries anew. Else it
+//!   does its atomics, each of the element's own size, and takes the announcement back.
+//! * **Bulk operation** ([`ExclusionWords::lock`]): locks its stripes, *full fence*, waits until each origin has been seen with
+//!   nothing announced, once. Then the elements are its own until it unlocks.
 //!
 //! So element operations share nothing but their data, and bulks on different stripes run in parallel. A type that is never touched
 //! element by element (16 bytes, misaligned, memory that is not mapped) needs the stripes only: its bulks name no origins.
@@ -16,15 +16,15 @@
 //! # Why it is linearisable on each element
 //!
 //! Two element operations: each is one atomic instruction on the element, always of the same size. Two bulks: the stripe's lock.
-//! An element operation E and a bulk B that share a stripe: E announces, fences, looks at the stripe; B locks the stripe, fences, looks
-//! at the announcement. One of the two fences comes first. If it is B's, E finds the stripe held (or finds it free again, unlocked by B,
-//! whose work it then sees: `Release`/`Acquire`), and withdraws. If it is E's, B sees the announcement or what came after it; what it
-//! waits for, nothing announced, comes after E's own end, and B sees E's work (`Release`/`Acquire`). So B waits for every E that did
-//! not see it, and no E that B has not waited for gets past its look. Announcements that come and go later are none of B's concern: it
-//! looks until it has seen quiet *once*.
+//! An element operation E and a bulk B that share a stripe: E announces, fences, looks at the stripe; B locks the stripe, fences,
+//! looks at the announcement. One of the two fences comes first. If it is B's, E finds the stripe held and withdraws, or finds it
+//! free again and sees B's work (`Release`/`Acquire`). If it is E's, B sees the announcement or what came after it; what it waits
+//! for, nothing announced, comes after E's own end, and B sees E's work (`Release`/`Acquire`). So B waits for every E that did
+//! not see it, and no E that B has not waited for gets past its look. Announcements that come and go later are none of B's
+//! concern: it looks until it has seen quiet *once*.
 //!
-//! What goes wrong without the fence of E, whose announcement is still in its store buffer when it looks (or without that of B, with the
-//! roles exchanged: a lock is taken by an atomic instruction, which is no fence everywhere):
+//! What goes wrong without the fence of E, whose announcement is still in its store buffer when it looks (or without that of B,
+//! with the roles exchanged: a lock is taken by an atomic instruction, which is no fence everywhere):
 //!
 //! ```text
 //! E: announces (to the store buffer)
@@ -36,14 +36,15 @@
 //!                                       B: writes 5 + 1: E's is lost
 //! ```
 //!
-//! Withdrawing is a `Release` like the end of an operation, although nothing was done: B may see this store where it would else have seen
-//! the end of the operation before, and has to see that operation's work all the same.
+//! Withdrawing is a `Release` like the end of an operation, although nothing was done: B may see this store where it would else
+//! have seen the end of the operation before, and has to see that operation's work all the same.
 //!
 //! # Why nobody waits for ever
 //!
 //! * E waits with nothing announced and nothing locked. Were it announced, B, which holds the stripe, would wait for E.
-//! * Bulks take their stripes in ascending order, so whoever holds a stripe waits for a holder of higher ones, or for announcements, and
-//!   these are followed by a few atomics and no wait. Such a wait must not do anything else meanwhile, so it is [`Wait::pause_holding`]:
+//! * Bulks take their stripes in ascending order, so whoever holds a stripe waits for a holder of higher ones, or for
+//!   announcements, and these are followed by a few atomics and no wait. Such a wait must not do anything else meanwhile, so it
+//!   is [`Wait::pause_holding`]:
 //!
 //!   ```text
 //!   A: bulk, holds stripe 3, waits for stripe 7, turns the host's progress
@@ -51,11 +52,11 @@
 //!        → waits for A, which is the frame below, for ever
 //!   ```
 //!
-//!   Nor does anybody need A's progress to let go of stripe 7: B, which holds it, waits for stripes and announcements, never for a message.
-//!   (A's first stripe may be waited for as usual: nothing is held.)
-//! * Nothing is announced by an origin of one thread between any two operations, and a bulk need not be lucky to see it (below). Several
-//!   threads count themselves instead, and the count need never be 0, although those that touch B's stripe withdraw and wait. The others,
-//!   on other stripes or other targets, do not care about B:
+//!   Nor does anybody need A's progress to let go of stripe 7: B, which holds it, waits for stripes and announcements, never for
+//!   a message. (A's first stripe may be waited for as usual: nothing is held.)
+//! * Nothing is announced by an origin of one thread between any two operations, and a bulk need not be lucky to see it (below).
+//!   Several threads count themselves instead, and the count need never be 0, although those that touch B's stripe withdraw and
+//!   wait. The others, on other stripes or other targets, do not care about B:
 //!
 //!   ```text
 //!   thread 1: +1       −1    +1       −1    +1
@@ -63,15 +64,17 @@
 //!   count:     1    2  1     2  1  2  1     2  1      B looks for 0
 //!   ```
 //!
-//!   So a bulk that is not served in its first polls asks that origin to *drain*: while `drains` is not 0, whoever announces itself there
-//!   withdraws and waits until it is, wherever it wants to go. Each of the threads announces itself at most once more, so the count
-//!   goes to 0 and stays there until the bulk has seen it and takes its request back. Bulks that come meanwhile find the 0 at once and ask for
-//!   nothing: a stream of bulks does not keep an origin out either. A request is a matter of liveness only; it needs no fence.
-//! * Stripes are handed over to whoever comes first. An element operation against a stream of bulks, or a bulk among many, gets in by chance, and
-//!   the chance is good: an unlock that wakes somebody leaves the stripe free for the time of a system call.
+//!   So a bulk that is not served in its first polls asks that origin to *drain*: while `drains` is not 0, whoever announces
+//!   itself there withdraws and waits until it is, wherever it wants to go. Each of the threads announces itself at most once
+//!   more, so the count goes to 0 and stays there until the bulk has seen it and takes its request back. Bulks that come
+//!   meanwhile find the 0 at once and ask for nothing: a stream of bulks does not keep an origin out either. A request is a
+//!   matter of liveness only; it needs no fence.
+//! * Stripes are handed over to whoever comes first. An element operation against a stream of bulks, or a bulk among many, gets
+//!   in by chance, and the chance is good: an unlock that wakes somebody leaves the stripe free for the time of a system call.
 //!
-//! Whoever dies inside leaves the word as it is; nothing is repaired. The waits of the others end by their [`Wait`], and must watch every
-//! process that may have been inside, which may not belong to the window of the one who waits: stripes are the process's.
+//! Whoever dies inside leaves the word as it is; nothing is repaired. The waits of the others end by their [`Wait`], and must
+//! watch every process that may have been inside, which may not belong to the window of the one who waits: stripes are the
+//! process's.
 //!
 //! # Cost, uncontended
 //!
@@ -85,14 +88,14 @@
 //!
 //! | word | written by | read by | ordering |
 //! |---|---|---|---|
-//! | stripe `state` | a bulk 0 → 1, its holder → 0 | origins of element operations; bulks | in: `Acquire`, then a full fence; out: `Release`; looks of element operations `Acquire` behind a full fence |
+//! | stripe `state` | a bulk 0 → 1, its holder → 0 | origins of element operations; bulks | in: `Relaxed`, then a full fence; out: `Release`; looks of element operations `Acquire` behind a full fence |
 //! | stripe `sleepers` | those that pause on it ±1 | its holder, when it goes | `Relaxed`, fences on both sides |
 //! | `announced` | its process: 1 and 0, or ±1 under several threads | bulks | in: `Relaxed`, then a full fence; out: `Release`; looks `Acquire` behind a full fence |
 //! | `drains` | bulks that were not served ±1 | its process | `Relaxed`: liveness only |
 //! | `drain_sleepers` | threads of its process that pause on `drains` ±1 | bulks that take their request back | `Relaxed`, fences on both sides |
 //!
-//! Nobody is woken when an announcement ends: that would cost each element operation a look, for a wait of nanoseconds. Where the announcer was
-//! preempted in between, the bulk's bounded sleeps leave it the core.
+//! Nobody is woken when an announcement ends: that would cost each element operation a look, for a wait of nanoseconds. Where the
+//! announcer was preempted in between, the bulk's bounded sleeps leave it the core.
 //!
 //! Reset rule for all: [`ExclusionWords::reset`] by the process before it tells any other of the words; never while in use.
 
@@ -104,7 +107,8 @@ const STRIPE_BITS: u32 = 16;
 /// Stripes that a process has words for. Two are enough for every path in the models.
 const STRIPES: usize = if cfg!(loom) { 2 } else { 64 };
 
-/// Polls after which a bulk asks an origin to drain: by then an origin of one thread that runs has been seen between two operations.
+/// Polls after which a bulk asks an origin to drain: by then an origin of one thread that runs has been seen between two
+/// operations.
 const DRAIN_AFTER: u32 = if cfg!(loom) { 1 } else { 128 };
 
 const FREE: u32 = 0;
@@ -134,6 +138,8 @@ impl StripeSet {
         StripeSet::spanning(first, last)
     }
 
+    #[cold]
+    #[inline(never)]
     const fn spanning(first: u64, last: u64) -> StripeSet {
         if last - first >= STRIPES as u64 {
             return StripeSet::ALL;
@@ -174,14 +180,13 @@ impl Iterator for StripeSet {
     }
 }
 
-/// Which lock a stripe has. Folding the bits gives 64 neighbours, and as many stripes at a distance of any power of two (the parts of a
-/// window that ranks divide among themselves), locks of their own.
+/// Which lock a stripe has. Those of 64 neighbours follow each other, and each next 64 begin a golden section further on, so that
+/// parts of a window that ranks divide among themselves, mostly a power of two apart, begin far from each other.
 #[inline]
 const fn index(stripe: u64) -> usize {
-    let folded = stripe ^ (stripe >> 24);
-    let folded = folded ^ (folded >> 12);
-    let folded = folded ^ (folded >> 6);
-    folded as usize % STRIPES
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let shift = (stripe >> 6).wrapping_mul(GOLDEN) >> (64 - 6);
+    (stripe + shift) as usize % STRIPES
 }
 
 /// The lock of a stripe.
@@ -197,7 +202,8 @@ struct Stripe {
 impl Stripe {
     #[inline]
     fn try_lock(&self) -> bool {
-        self.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        // What follows is the full fence of `ExclusionWords::lock`, which is an `Acquire` too.
+        self.state.compare_exchange(FREE, HELD, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     #[cold]
@@ -306,6 +312,12 @@ impl ExclusionWords {
         self.words().filter(|word| word.load(Ordering::Relaxed) != 0).count()
     }
 
+    /// What bulks look at, for tests.
+    #[cfg(test)]
+    pub(super) fn announced(&self) -> &AtomicU32 {
+        &self.announcement.announced
+    }
+
     fn words(&self) -> impl Iterator<Item = &AtomicU32> {
         let ExclusionWords { stripes, announcement: Announcement { announced, drains, drain_sleepers } } = self;
         stripes.iter().flat_map(|Stripe { state, sleepers }| [state, sleepers]).chain([announced, drains, drain_sleepers])
@@ -317,8 +329,8 @@ impl ExclusionWords {
         &self.announcement
     }
 
-    /// Takes `stripes` of this target for the caller alone, against bulks and against the element operations of `origins`: all who may
-    /// accumulate here, the caller's own process included (other threads of it may be at it).
+    /// Takes `stripes` of this target for the caller alone, against bulks and against the element operations of `origins`: all
+    /// who may accumulate here, the caller's own process included (other threads of it may be at it).
     ///
     /// The calling thread may hold nothing of this kind yet, and calls nothing that could wait until it has dropped the result.
     #[inline]
@@ -357,7 +369,6 @@ impl ExclusionWords {
     }
 }
 
-#[cfg(not(loom))]
 impl Default for ExclusionWords {
     fn default() -> Self {
         Self::new()
@@ -387,8 +398,8 @@ pub struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// The process whose words these are. `several_threads` may be false only where no two threads of it are ever inside at once; all its
-    /// origins are made alike.
+    /// The process whose words these are. `several_threads` may be false only where no two threads of it are ever inside at once;
+    /// all its origins are made alike.
     pub const fn new(words: &'a ExclusionWords, several_threads: bool) -> Self {
         Origin { announcement: &words.announcement, counts: several_threads }
     }
@@ -409,8 +420,8 @@ impl<'a> Origin<'a> {
         (target.are_free(stripes) && drains.load(Ordering::Relaxed) == 0).then_some(access)
     }
 
-    /// As [`Origin::try_enter`], and waits for its turn. The calling thread is inside nothing of this kind yet, and calls nothing that could
-    /// wait until it has dropped the result.
+    /// As [`Origin::try_enter`], and waits for its turn. The calling thread is inside nothing of this kind yet, and calls nothing
+    /// that could wait until it has dropped the result.
     #[inline]
     pub fn enter<W: Wait>(
         self,

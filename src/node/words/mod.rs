@@ -9,14 +9,14 @@
 //! Before its first [`Wait::pause`] a caller adds itself to a count of sleepers beside the word that it waits for, and whoever
 //! changes that word calls [`wake`] only if the count is not zero: where nobody sleeps, nothing is paid but a load. That is
 //! Dekker's pattern (waiter: announce, fence, look at the word; waker: change the word, fence, look at the announcements), and
-//! the barrier, the lock's queue, stripes and post/complete pay for it in full. Unlocking does not: in an exclusive unlock the fence would cost as much
-//! as all the rest of the epoch. What can go wrong there is that the unlock's store is still on its way out of the processor while
-//! a waiter has had time to announce itself, enter the kernel and compare the word; then it sleeps on to the end of its bound, at
-//! most a millisecond.
+//! the barrier, the lock's queue, stripes and post/complete pay for it in full. Unlocking does not: in an exclusive unlock the
+//! fence would cost as much as all the rest of the epoch. What can go wrong there is that the unlock's store is still on its way
+//! out of the processor while a waiter has had time to announce itself, enter the kernel and compare the word; then it sleeps on
+//! to the end of its bound, at most a millisecond.
 //!
 //! # The models
 //!
-//! `models.rs` runs this code through its interleavings:
+//! `models.rs` and `models/` run this code through its interleavings:
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --no-default-features --lib loom
@@ -37,7 +37,7 @@ mod stress;
 
 use atomic::{AtomicU32, Ordering, fence_after_rmw, spin_loop};
 pub use barrier::{BarrierMember, BarrierWords};
-pub use exclusion::{Announcement, ExclusionWords, Origin, StripeSet};
+pub use exclusion::{Announcement, Bulk, ElementAccess, ExclusionWords, Origin, StripeSet};
 pub use lock::LockWords;
 pub use pscw::{CompletionWords, PostSleepers, PostSlot};
 
@@ -60,7 +60,8 @@ pub trait Wait {
     /// return early, for no reason. `Err` ends the wait, and the blocked call returns it.
     fn pause(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Self::Error>;
 
-    /// As [`Wait::pause`], for a caller that holds stripes (see [`exclusion`]): it only sleeps. Whatever else it ran might want the same stripes.
+    /// As [`Wait::pause`], for a caller that holds stripes (see [`exclusion`]): it only sleeps. Whatever else it ran might want the
+    /// same stripes.
     fn pause_holding(&mut self, word: &AtomicU32, seen: u32) -> Result<(), Self::Error>;
 }
 

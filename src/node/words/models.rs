@@ -4,6 +4,9 @@
 
 #![allow(clippy::arc_with_non_send_sync, reason = "loom runs the threads of a model on one, in turns")]
 
+mod exclusion;
+mod pscw;
+
 use super::atomic::{AtomicU32, Ordering, Weakened, weaken};
 use super::{BarrierMember, BarrierWords, LockWords, Wait};
 use core::convert::Infallible;

@@ -1,29 +1,31 @@
 //! General active target synchronisation: post, start, complete, wait.
 //!
-//! Each pair of a target and an origin has a [`PostSlot`] in the origin's memory, where the target counts the epochs that it has exposed
-//! to that origin; the origin remembers how many of them it has used up. Each target has a count of completes in its own memory, to which
-//! every origin adds one per epoch; the target remembers the total that it waits for, which grows by the size of the group with each
-//! post. Both counts go on for the life of the window and wrap around, so nothing is reset between epochs and there is no reset to race
-//! with.
+//! Each pair of a target and an origin has a [`PostSlot`] in the origin's memory, where the target counts the epochs that it has
+//! exposed to that origin; the origin remembers how many of them it has used up. Each target has a count of completes in its own
+//! memory, to which every origin adds one per epoch; the target remembers the total that it waits for, which grows by the size of
+//! the group with each post. Both counts go on for the life of the window and wrap around, so nothing is reset between epochs and
+//! there is no reset to race with.
 //!
 //! * **post**: one more in the slot of each origin ([`post`]). Waits for nobody.
-//! * **start**: waits until the slot is ahead of the epochs used up ([`PostSlot::wait`]), or leaves that to the first operation on that target.
-//!   With `MPI_MODE_NOCHECK` nobody looks: the program vouches that the post has happened, and whatever told the origin so (a message, a
-//!   barrier) has ordered the target's stores before the origin's accesses too. The epoch counts as used up all the same, and the post
-//!   with that assertion counts in the slot like any: a later epoch without it must not take this one's post for its own.
+//! * **start**: waits until the slot is ahead of the epochs used up ([`PostSlot::wait`]), or leaves that to the first operation
+//!   on that target. With `MPI_MODE_NOCHECK` nobody looks: the program vouches that the post has happened, and whatever told the
+//!   origin so (a message, a barrier) has ordered the target's stores before the origin's accesses too. The epoch counts as used
+//!   up all the same, and the post with that assertion counts in the slot like any: a later epoch without it must not take this
+//!   one's post for its own.
 //! * **complete**: one more in the count of each target ([`CompletionWords::complete`]), behind the origin's last access.
 //! * **wait**, **test**: whether the count has reached the total ([`CompletionWords::wait`], [`CompletionWords::have_completed`]).
 //!
-//! A slot is ahead by one at most: the target posts again only when the origin has completed. Counts of different pairs are independent, so
-//! groups may overlap in any way, without the cycles that one counter of posts per origin has: a rank that waits for t1 and t2 must not take a second
-//! post of t1 for the first of t2. Empty groups post nothing, add nothing and wait for nothing.
+//! A slot is ahead by one at most: the target posts again only when the origin has completed. Counts of different pairs are
+//! independent, so groups may overlap in any way, without the cycles that one counter of posts per origin has: a rank that waits
+//! for t1 and t2 must not take a second post of t1 for the first of t2. Empty groups post nothing, add nothing and wait for
+//! nothing.
 //!
 //! # Why it is right
 //!
-//! An origin that has seen the post (`Acquire`) sees whatever the target has stored before it (`Release`), and a target that has seen
-//! the last complete sees whatever any origin has done before its own: each adds by a read-modify-write (`Release`), which carries on the release
-//! sequences of those before. What the origin has read stays as it was too: the target stores anew behind its `Acquire` only, to which the reads
-//! before the `Release` belong.
+//! An origin that has seen the post (`Acquire`) sees whatever the target has stored before it (`Release`), and a target that has
+//! seen the last complete sees whatever any origin has done before its own: each adds by a read-modify-write (`Release`), which
+//! carries on the release sequences of those before. What the origin has read stays as it was too: the target stores anew behind
+//! its `Acquire` only, to which the reads before the `Release` belong.
 //!
 //! # The words
 //!
@@ -34,8 +36,9 @@
 //! | `completed` | every origin +1 an epoch | the target | `Release` / `Acquire` |
 //! | `sleepers` | threads of the target that pause on `completed` ±1 | origins that complete | `Relaxed`, fences on both sides |
 //!
-//! Slots are 4 bytes, side by side, so posts of 16 targets to one origin may meet on a cache line. Each slot has one writer, which writes once an
-//! epoch, so a shared line costs a transfer more now and then; a line to each pair would cost a window of 128 ranks a megabyte.
+//! Slots are 4 bytes, side by side, so posts of 16 targets to one origin may meet on a cache line. Each slot has one writer,
+//! which writes once an epoch, so a shared line costs a transfer more now and then; a line to each pair would cost a window of
+//! 128 ranks a megabyte.
 //!
 //! Reset rule for all: by the process that owns the memory, before it tells any other of the words; never while in use.
 
@@ -45,18 +48,18 @@ use super::{Wait, wait_until, wake};
 /// The epochs that one target has exposed to one origin, in the origin's memory.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct PostSlot(AtomicU32);
+pub struct PostSlot(pub(super) AtomicU32);
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<PostSlot>() == 4, "zeroed memory of 4 bytes a rank");
 
-/// How many threads of an origin sleep over its slots. One for all of them: a post to a sleeper that waits for another target's costs a
-/// system call for nothing.
+/// How many threads of an origin sleep over its slots. One for all of them: a post to a sleeper that waits for another target's
+/// costs a system call for nothing.
 #[derive(Debug)]
 #[repr(C)]
 #[cfg_attr(target_arch = "x86_64", repr(align(64)))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(align(128)))]
-pub struct PostSleepers(AtomicU32);
+pub struct PostSleepers(pub(super) AtomicU32);
 
 /// The completes of a target's origins, in the target's memory.
 #[derive(Debug)]
@@ -64,8 +67,8 @@ pub struct PostSleepers(AtomicU32);
 #[cfg_attr(target_arch = "x86_64", repr(align(64)))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(align(128)))]
 pub struct CompletionWords {
-    completed: AtomicU32,
-    sleepers: AtomicU32,
+    pub(super) completed: AtomicU32,
+    pub(super) sleepers: AtomicU32,
 }
 
 /// Has the count `now` got as far as `goal`? Both wrap around, and are never further apart than epochs are open.
@@ -74,8 +77,8 @@ const fn has_reached(now: u32, goal: u32) -> bool {
     now.wrapping_sub(goal) as i32 >= 0
 }
 
-/// Exposes an epoch of the calling target to origins: for each the slot that it has for this target, and its sleepers. One thread of a target
-/// posts at a time.
+/// Exposes an epoch of the calling target to origins: for each the slot that it has for this target, and its sleepers. One thread
+/// of a target posts at a time.
 ///
 /// All slots are stored to before the fence, so that their lines, which are with the origins, are fetched at the same time.
 #[inline]

@@ -1,6 +1,7 @@
 //! The words under real threads and processes, more of them than this machine has cores.
 
 mod exclusion;
+mod pscw;
 
 use super::atomic::{AtomicU32, Ordering};
 use super::{BarrierMember, BarrierWords, LockWords, Wait};
@@ -465,40 +466,21 @@ fn barrier_outlives_its_counter() {
     }
 }
 
-/// The waiters are other processes, which see the words at an address of their own and sleep until they are woken.
-#[test]
-fn words_work_between_processes() {
-    #[repr(C)]
-    struct Shared {
-        barrier: BarrierWords,
-        lock: LockWords,
-        sum: UnsafeCell<u64>,
-    }
-    const CHILDREN: u32 = 3;
-    const ROUNDS: u64 = 2_000;
-
-    fn work(shared: &Shared) -> Result<(), &'static str> {
-        let member = BarrierMember::new(CHILDREN + 1);
-        // Between rounds nobody may depend on its own limit: a wake-up that crosses processes, or none.
-        shared.barrier.wait(&member, &mut Sleep::at_most(LIMIT))?;
-        for _ in 0..ROUNDS {
-            shared.lock.lock_exclusive(&mut Sleep::new())?;
-            // SAFETY: the lock is held exclusively.
-            unsafe { *shared.sum.get() += 1 };
-            shared.lock.unlock_exclusive();
-        }
-        shared.barrier.wait(&member, &mut Sleep::at_most(LIMIT))
-    }
-
+/// Runs `work` in this process and `children` others, which see the words at addresses of their own, and then `check`. None of
+/// them may have depended on the limit of a long sleep: a wake-up crosses processes, or is lost.
+///
+/// # Safety
+/// `T` holds words, and data that they guard; zeroed bytes are a `T`. `work` touches nothing else and needs no lock of this
+/// process's.
+unsafe fn between_processes<T>(children: usize, work: impl Fn(&T) -> Result<(), &'static str>, check: impl FnOnce(&T)) {
     // SAFETY: a new mapping, shared with children, of zeroed bytes; large enough and page-aligned.
-    let shared: &Shared = unsafe {
+    let shared: &T = unsafe {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let at =
-            libc::mmap(core::ptr::null_mut(), size_of::<Shared>(), protection, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0);
+        let at = libc::mmap(core::ptr::null_mut(), size_of::<T>(), protection, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0);
         assert_ne!(at, libc::MAP_FAILED);
-        &*at.cast::<Shared>()
+        &*at.cast::<T>()
     };
-    let children = [(); CHILDREN as usize].map(|()| {
+    let fork = |_| {
         // SAFETY: the child touches only the shared words, calls futex and the clock, and leaves without running anything of
         // this process's.
         match unsafe { libc::fork() } {
@@ -511,8 +493,9 @@ fn words_work_between_processes() {
             }
             child => child,
         }
-    });
-    // The children sleep at the first barrier by now, as they would all day.
+    };
+    let children: Vec<_> = (0..children).map(fork).collect();
+    // Children that wait for this process sleep by now, as they would all day.
     thread::sleep(Duration::from_millis(50));
     let begun = Instant::now();
     work(shared).unwrap();
@@ -523,9 +506,39 @@ fn words_work_between_processes() {
         assert_eq!(status, 0);
     }
     assert!(begun.elapsed() < LIMIT / 4, "a wake-up was lost");
-    // SAFETY: the children are gone.
-    assert_eq!(unsafe { *shared.sum.get() }, (CHILDREN + 1) as u64 * ROUNDS);
-    assert_untouched(&shared.lock);
+    check(shared);
     // SAFETY: the mapping made above; nothing refers to it any more.
-    unsafe { libc::munmap((&raw const *shared).cast_mut().cast(), size_of::<Shared>()) };
+    unsafe { libc::munmap((&raw const *shared).cast_mut().cast(), size_of::<T>()) };
+}
+
+#[test]
+fn lock_and_barrier_work_between_processes() {
+    #[repr(C)]
+    struct Shared {
+        barrier: BarrierWords,
+        lock: LockWords,
+        sum: UnsafeCell<u64>,
+    }
+    const CHILDREN: u32 = 3;
+    const ROUNDS: u64 = 2_000;
+
+    fn work(shared: &Shared) -> Result<(), &'static str> {
+        let member = BarrierMember::new(CHILDREN + 1);
+        shared.barrier.wait(&member, &mut Sleep::at_most(LIMIT))?;
+        for _ in 0..ROUNDS {
+            shared.lock.lock_exclusive(&mut Sleep::new())?;
+            // SAFETY: the lock is held exclusively.
+            unsafe { *shared.sum.get() += 1 };
+            shared.lock.unlock_exclusive();
+        }
+        shared.barrier.wait(&member, &mut Sleep::at_most(LIMIT))
+    }
+
+    let check = |shared: &Shared| {
+        // SAFETY: the children are gone.
+        assert_eq!(unsafe { *shared.sum.get() }, (CHILDREN + 1) as u64 * ROUNDS);
+        assert_untouched(&shared.lock);
+    };
+    // SAFETY: words and a cell, whose start state is zeros.
+    unsafe { between_processes(CHILDREN as usize, work, check) };
 }
