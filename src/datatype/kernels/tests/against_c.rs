@@ -20,8 +20,9 @@ static REFERENCE: LazyLock<Reference> = LazyLock::new(|| {
     std::fs::write(&source, include_str!("reference.c")).unwrap();
     // Integers wrap around, and products and sums are rounded one by one.
     let flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC"];
-    let status = Command::new("cc").args(flags).arg("-o").arg(&library).arg(&source).status().unwrap();
-    assert!(status.success(), "cc: {status}");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let status = Command::new(compiler).args(flags).arg("-o").arg(&library).arg(&source).status().unwrap();
+    assert!(status.success(), "the C compiler: {status}");
     let path = CString::new(library.to_str().unwrap()).unwrap();
     // SAFETY: C strings; the function has the type that the source gives it.
     let function = unsafe {
@@ -36,14 +37,12 @@ static REFERENCE: LazyLock<Reference> = LazyLock::new(|| {
     function
 });
 
-/// What C makes of it; `None` where C has no such operation.
-fn reference(op: Op, element: Element, target: &mut [u8], origin: &[u8]) -> Option<()> {
+/// What C makes of it; false where C has no such operation.
+fn reference(op: Op, element: Element, target: &mut [u8], origin: &[u8]) -> bool {
     let (op, name) = (CString::new(format!("{op:?}")).unwrap(), CString::new(format!("{element:?}")).unwrap());
     let count = target.len() / element.extent();
-    assert_eq!(origin.len(), target.len());
-    // SAFETY: both have room for `count` elements.
-    let done = unsafe { REFERENCE(op.as_ptr(), name.as_ptr(), target.as_mut_ptr(), origin.as_ptr(), count) };
-    done.then_some(())
+    // SAFETY: both hold `count` elements.
+    unsafe { REFERENCE(op.as_ptr(), name.as_ptr(), target.as_mut_ptr(), origin.as_ptr(), count) }
 }
 
 /// Numbers of an element, by offset and format.
@@ -141,15 +140,36 @@ fn one_nan(element: Element, elements: &mut [u8]) {
     }
 }
 
-/// One reduction to be tried.
+/// A reduction to be tried.
 #[derive(Clone, Debug)]
 struct Trial {
-    target: Vec<u8>,
-    origin: Vec<u8>,
-    /// Displacements from an aligned address.
+    seed: u64,
+    count: usize,
+    /// Displacements of target, origin and result from an aligned address.
     misaligned: [usize; 3],
 }
 
+impl Trial {
+    fn any() -> impl Strategy<Value = Trial> {
+        let fields = (any::<u64>(), [0..16usize, 0..16, 0..16]);
+        fields.prop_map(|(seed, misaligned)| Trial { seed, count: 0, misaligned })
+    }
+
+    /// Target and origin.
+    fn buffers(&self, element: Element) -> [Vec<u8>; 2] {
+        let (mut numbers, parts) = (Numbers(self.seed), parts(element));
+        let (mut target, mut origin) = (Vec::new(), Vec::new());
+        for _ in 0..self.count {
+            let [left, right] = numbers.elements(element, &parts);
+            target.extend(left);
+            origin.extend(right);
+        }
+        [target, origin]
+    }
+}
+
+/// The largest count: whole vectors, unrolled, and a rest of any length.
+const COUNTS: usize = 67;
 const GUARD: usize = 64;
 
 /// Numbers without a pattern from one that has been picked (SplitMix64): cheaper than having each byte picked.
@@ -168,9 +188,12 @@ impl Numbers {
     }
 
     /// Two elements, now and then with equal parts.
-    fn elements(&mut self, element: Element) -> [Vec<u8>; 2] {
-        let mut elements = [(); 2].map(|()| (0..element.extent()).map(|_| self.next() as u8).collect::<Vec<u8>>());
-        for (offset, part) in parts(element) {
+    fn elements(&mut self, element: Element, parts: &[(usize, Part)]) -> [Vec<u8>; 2] {
+        let mut elements = [(); 2].map(|()| {
+            let bytes = [self.long().to_ne_bytes(), self.long().to_ne_bytes()].concat();
+            bytes[..element.extent()].to_vec()
+        });
+        for &(offset, part) in parts {
             let numbers = [(); 2].map(|()| shaped(part, self.next() as u8, self.long()));
             let equal = self.next().is_multiple_of(4);
             for (bytes, number) in elements.iter_mut().zip([numbers[0], numbers[usize::from(!equal)]]) {
@@ -180,19 +203,6 @@ impl Numbers {
         }
         elements
     }
-}
-
-fn trial(element: Element) -> impl Strategy<Value = Trial> {
-    (any::<u64>(), 0..67usize, [0..16usize, 0..16, 0..16]).prop_map(move |(seed, count, misaligned)| {
-        let mut numbers = Numbers(seed);
-        let (mut target, mut origin) = (Vec::new(), Vec::new());
-        for _ in 0..count {
-            let [left, right] = numbers.elements(element);
-            target.extend(left);
-            origin.extend(right);
-        }
-        Trial { target, origin, misaligned }
-    })
 }
 
 /// Bytes at a displacement from an aligned address, with room around them that nobody may write.
@@ -216,95 +226,91 @@ impl Placed {
         unsafe { self.room.as_mut_ptr().cast::<u8>().add(self.at) }
     }
 
-    /// The whole room, with other bytes in the middle.
-    fn room(&self) -> Vec<u8> {
-        self.room.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    fn room(&self) -> &[u8] {
+        // SAFETY: the room's own bytes.
+        unsafe { core::slice::from_raw_parts(self.room.as_ptr().cast(), size_of_val(&self.room[..])) }
     }
 
-    fn expect(&self, before: &[u8], element: Element, mut expected: Vec<u8>, what: &str) -> Result<(), TestCaseError> {
-        let mut room = self.room();
+    /// What was given is there now, and around it what was there `before`.
+    fn expect(&self, before: &[u8], element: Element, expected: &[u8], what: &str) -> Result<(), TestCaseError> {
         let range = self.at..self.at + self.length;
-        one_nan(element, &mut room[range.clone()]);
-        one_nan(element, &mut expected);
-        let mut whole = before.to_vec();
-        whole[range].copy_from_slice(&expected);
+        let (mut room, mut whole) = (self.room().to_vec(), before.to_vec());
+        whole[range.clone()].copy_from_slice(expected);
+        if room != whole {
+            one_nan(element, &mut room[range.clone()]);
+            one_nan(element, &mut whole[range]);
+        }
         if let Some(at) = (0..room.len()).find(|at| room[*at] != whole[*at]) {
-            let (element_at, begin) = (at.wrapping_sub(self.at) / element.extent(), at.saturating_sub(16));
+            let (begin, item) = (at.saturating_sub(16), (at as isize - self.at as isize) / element.extent() as isize);
             let (got, right) = (&room[begin..at + 16], &whole[begin..at + 16]);
-            prop_assert!(false, "{what}: byte {at}, element {element_at}\n  {got:x?}, not\n  {right:x?}");
+            prop_assert!(false, "{what}: byte {at} of the room, element {item}:\n{got:x?} is there instead of\n{right:x?}");
         }
         Ok(())
     }
 }
 
 fn try_bulk(bulk: Bulk, op: Op, element: Element, trial: &Trial, what: &str) -> Result<(), TestCaseError> {
-    let mut expected = trial.target.clone();
-    prop_assert!(reference(op, element, &mut expected, &trial.origin).is_some(), "C has no {op:?} of {element:?}");
-    let mut target = Placed::new(&trial.target, trial.misaligned[0]);
-    let mut origin = Placed::new(&trial.origin, trial.misaligned[1]);
-    let (target_before, origin_before) = (target.room(), origin.room());
+    let [left, right] = trial.buffers(element);
+    let mut expected = left.clone();
+    prop_assert!(reference(op, element, &mut expected, &right), "C has no {op:?} of {element:?}");
+    let (mut target, mut origin) = (Placed::new(&left, trial.misaligned[0]), Placed::new(&right, trial.misaligned[1]));
+    let (target_before, origin_before) = (target.room().to_vec(), origin.room().to_vec());
     // SAFETY: both hold the elements.
-    unsafe { bulk(target.pointer(), origin.pointer(), trial.target.len() / element.extent()) };
-    target.expect(&target_before, element, expected, what)?;
+    unsafe { bulk(target.pointer(), origin.pointer(), trial.count) };
+    target.expect(&target_before, element, &expected, what)?;
     prop_assert!(origin.room() == origin_before, "{what}: the origin has changed");
     Ok(())
 }
 
 fn try_atomic(atomic: Atomic, op: Op, element: Element, trial: &Trial) -> Result<(), TestCaseError> {
-    let mut expected = trial.target.clone();
-    prop_assert!(reference(op, element, &mut expected, &trial.origin).is_some());
-    let count = trial.target.len() / element.extent();
+    let [left, right] = trial.buffers(element);
+    let mut expected = left.clone();
+    prop_assert!(reference(op, element, &mut expected, &right), "C has no {op:?} of {element:?}");
+    let nothing = vec![0; left.len()];
     for wanted in [true, false] {
-        let mut target = Placed::new(&trial.target, trial.misaligned[0] / element.extent() * element.extent());
-        let mut origin = Placed::new(&trial.origin, trial.misaligned[1]);
-        let mut result = Placed::new(&vec![0; trial.target.len()], trial.misaligned[2]);
-        let (target_before, result_before) = (target.room(), result.room());
+        let aligned = trial.misaligned[0] / element.extent() * element.extent();
+        let (mut target, mut origin) = (Placed::new(&left, aligned), Placed::new(&right, trial.misaligned[1]));
+        let mut result = Placed::new(&nothing, trial.misaligned[2]);
+        let (target_before, result_before) = (target.room().to_vec(), result.room().to_vec());
         let pointer = if wanted { result.pointer() } else { core::ptr::null_mut() };
         // SAFETY: all hold the elements, and the target is aligned.
-        unsafe { atomic(target.pointer(), origin.pointer(), count, pointer) };
-        target.expect(&target_before, element, expected.clone(), "atomic")?;
-        let old = if wanted { trial.target.clone() } else { vec![0; trial.target.len()] };
-        result.expect(&result_before, element, old, "result")?;
+        unsafe { atomic(target.pointer(), origin.pointer(), trial.count, pointer) };
+        target.expect(&target_before, element, &expected, "atomic")?;
+        result.expect(&result_before, element, if wanted { &left } else { &nothing }, "result")?;
     }
     Ok(())
 }
 
-fn for_all_pairs(mut test: impl FnMut(Op, Element, &Forms, &mut TestRunner)) {
-    for op in Op::ALL {
-        for element in Element::ALL {
-            if let Some(forms) = &TABLE[*op as usize][*element as usize] {
-                let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
-                test(*op, *element, forms, &mut runner);
-            }
+/// Tries every allowed pair, some seeds with each count.
+fn for_all_pairs(test: impl Fn(Op, Element, &Forms, &Trial) -> Result<(), TestCaseError>) {
+    let config = Config { cases: 3, failure_persistence: None, ..Config::default() };
+    for (op, element) in Op::ALL.iter().flat_map(|op| Element::ALL.iter().map(move |element| (*op, *element))) {
+        let Some(forms) = &TABLE[op as usize][element as usize] else { continue };
+        let result = TestRunner::new(config.clone()).run(&Trial::any(), |trial| {
+            (0..=COUNTS).try_for_each(|count| test(op, element, forms, &Trial { count, ..trial.clone() }))
+        });
+        if let Err(error) = result {
+            panic!("{op:?} of {element:?}: {error}");
         }
     }
 }
 
 #[test]
 fn bulk_is_what_c_computes() {
-    for_all_pairs(|op, element, forms, runner| {
-        let result = runner.run(&trial(element), |trial| {
-            try_bulk(forms.baseline, op, element, &trial, "baseline")?;
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") {
-                try_bulk(forms.avx2, op, element, &trial, "AVX2")?;
-            }
-            Ok(())
-        });
-        if let Err(error) = result {
-            panic!("{op:?} of {element:?}: {error}");
+    for_all_pairs(|op, element, forms, trial| {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            try_bulk(forms.avx2, op, element, trial, "AVX2")?;
         }
+        try_bulk(forms.baseline, op, element, trial, "baseline")
     });
 }
 
 #[test]
 fn atomic_is_what_c_computes() {
-    for_all_pairs(|op, element, forms, runner| {
-        assert_eq!(forms.atomic.is_some(), element.atomic_size().is_some(), "{op:?} of {element:?}");
-        let Some(atomic) = forms.atomic else { return };
-        if let Err(error) = runner.run(&trial(element), |trial| try_atomic(atomic, op, element, &trial)) {
-            panic!("{op:?} of {element:?}: {error}");
-        }
+    for_all_pairs(|op, element, forms, trial| {
+        prop_assert_eq!(forms.atomic.is_some(), element.atomic_size().is_some());
+        forms.atomic.map_or(Ok(()), |atomic| try_atomic(atomic, op, element, trial))
     });
 }
 
@@ -326,12 +332,12 @@ fn compare_and_swap_writes_where_all_bits_agree() {
                 let by = if aligned { size } else { 3 };
                 let (mut target, mut origin) = (Placed::new(&number(0x11), by), Placed::new(&number(0x99), 1));
                 let (mut compare, mut result) = (Placed::new(&compare, 5), Placed::new(&number(0), 7));
-                let (target_before, result_before) = (target.room(), result.room());
+                let (target_before, result_before) = (target.room().to_vec(), result.room().to_vec());
                 // SAFETY: all hold an element, and the target is aligned where it must be.
                 unsafe { swap(target.pointer(), origin.pointer(), compare.pointer(), result.pointer()) };
                 let now = if bit == 8 * size { number(0x99) } else { number(0x11) };
-                target.expect(&target_before, *element, now, "target").unwrap();
-                result.expect(&result_before, *element, number(0x11), "result").unwrap();
+                target.expect(&target_before, *element, &now, "target").unwrap();
+                result.expect(&result_before, *element, &number(0x11), "result").unwrap();
             }
         }
     }
