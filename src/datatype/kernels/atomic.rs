@@ -58,8 +58,7 @@ impl<T: Cell, O: Operation<T>> Native<T::Word> for ByExchange<T, O> {
         let mut old = unsafe { T::Word::load(at) };
         loop {
             let new = O::combine(T::from_word(old), T::from_word(origin)).into_word();
-            // Also where nothing changes, as with a maximum that stays: an operation is a write for those who wait for it to be
-            // ordered with theirs.
+            // Also where nothing changes, as with a maximum that stays: a mere load would not release what came before it.
             //
             // SAFETY: vouched for by the caller.
             match unsafe { T::Word::compare_exchange_weak(at, old, new) } {

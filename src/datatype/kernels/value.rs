@@ -74,10 +74,10 @@ cells! {
 
 /// An integer of a size that the processor accesses atomically.
 ///
-/// What the engine publishes with an accumulate, and how that is seen elsewhere, is ordered by the synchronisation around it; here an order
-/// per element is enough, and that the atomics of any size have. Acquire and release cost nothing on x86, where every locked instruction
-/// is a full fence and every plain store a release, and they make spin locks that programs build out of accumulates (put, then
-/// `MPI_REPLACE` of a flag) safe without their having to know.
+/// Which value of an element is older is all that MPI asks of an accumulate by itself; that atomics of any ordering give, and what else is to be
+/// seen before or after is ordered by the synchronisation around them. Acquire and release are there for the programs that wait for a flag
+/// by `MPI_Fetch_and_op` and then read what was put before it: they rely on it where they forget a flush, and it costs nothing on x86,
+/// where a locked instruction is a full fence and a plain store a release.
 ///
 /// # Safety
 /// Of all methods: `at` is aligned to the word's size and valid, and nobody writes there but by atomics of that size.
