@@ -1,19 +1,41 @@
 //! Predefined datatypes: that all are known, and that the kernels reduce them as the hosts do.
 
 mod common;
-use common::{Host, Side};
+use common::{Host, Outcome, Side};
 use std::collections::BTreeSet;
 use transom::datatype::{Element, Op, kernel};
 
 fn fortran_types_by_precision(on: Side) {
-    on.program("precisions").ranks(2).passes();
+    on.program("precisions").ranks(2).arg("moved").passes();
+    on.program("precisions").ranks(2).arg("summed").passes();
+}
+
+/// Cases 48 and 49: every operation on every datatype, in all forms of an accumulate.
+fn accumulates_of_every_datatype(on: Side) {
+    let (reductions, datatypes) = reduced(on.program("reductions").ranks(2).arg("remote").passes());
+    let mut expected = 0;
+    for datatype in &datatypes {
+        let of_type = |one: &&Reduced| one.datatype == *datatype;
+        let element = reductions.iter().find(of_type).expect("anything can be replaced").element;
+        for op in Op::ALL {
+            let done = reductions.iter().filter(of_type).any(|one| one.op == *op);
+            assert_eq!(done, kernel(*op, element).is_some(), "{op:?} of {datatype}");
+            expected += usize::from(done);
+        }
+    }
+    assert_eq!(reductions.len(), expected);
+    for one in &reductions {
+        let (ours, kernels) = (&one.buffers[2], one.by_kernel(one.element));
+        assert!(is_equal(one.element, &kernels, ours), "{:?} of {}:\n{kernels:x?}\n{ours:x?}", one.op, one.datatype);
+    }
 }
 
 on_hosts! {
     fortran_types_by_precision;
+    accumulates_of_every_datatype, bare: [] "the kernels are Transom's";
 }
 
-/// One reduction as a host has done it.
+/// One reduction as it was done.
 struct Reduced {
     datatype: String,
     element: Element,
@@ -22,9 +44,20 @@ struct Reduced {
     buffers: [Vec<u8>; 3],
 }
 
-/// Everything that a bare host reduces, and the datatypes that it has.
-fn reduced_by(host: Host) -> (Vec<Reduced>, BTreeSet<String>) {
-    let outcome = Side { host, transom: false }.program("reductions").passes();
+impl Reduced {
+    /// What the kernel makes of the operands.
+    fn by_kernel(&self, element: Element) -> Vec<u8> {
+        let [target, origin, _] = &self.buffers;
+        let mut result = target.clone();
+        let kernel = kernel(self.op, element).expect("an operation that is allowed");
+        // SAFETY: both hold as many elements.
+        unsafe { (kernel.bulk)(result.as_mut_ptr(), origin.as_ptr(), target.len() / element.extent()) };
+        result
+    }
+}
+
+/// Everything that was reduced, and the datatypes that there are.
+fn reduced(outcome: Outcome) -> (Vec<Reduced>, BTreeSet<String>) {
     let element = |name: &str| Element::ALL.iter().copied().find(|element| format!("{element:?}") == name).expect(name);
     let op = |name: &str| Op::ALL.iter().copied().find(|op| format!("{op:?}") == name).expect(name);
     let bytes = |text: &str| (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect();
@@ -41,8 +74,12 @@ fn reduced_by(host: Host) -> (Vec<Reduced>, BTreeSet<String>) {
             _ => {}
         }
     }
-    outcome.expect(datatypes.len() > 50 && reductions.len() > 300, "the host reduces next to nothing");
+    outcome.expect(datatypes.len() > 50 && reductions.len() > 300, "next to nothing was reduced");
     (reductions, datatypes)
+}
+
+fn reduced_by(host: Host) -> (Vec<Reduced>, BTreeSet<String>) {
+    reduced(Side { host, transom: false }.program("reductions").arg("local").passes())
 }
 
 /// The element whose reduction is the host's, bit by bit: ours, but for what Debian's versions have wrong. `None` where nothing is like it.
@@ -73,17 +110,12 @@ fn other_sign(element: Element) -> Element {
 
 fn reductions_are_the_hosts(host: Host) {
     let (mut same, mut different) = (0, Vec::new());
-    for reduced in reduced_by(host).0 {
-        let Some(element) = as_the_host_has_it(host, &reduced) else { continue };
-        let Some(kernel) = kernel(reduced.op, element) else { continue };
-        let [target, origin, result] = &reduced.buffers;
-        let count = target.len() / reduced.element.extent();
-        let mut ours = target.clone();
-        // SAFETY: both hold `count` elements.
-        unsafe { (kernel.bulk)(ours.as_mut_ptr(), origin.as_ptr(), count) };
-        match is_equal(reduced.element, &ours, result) {
+    for one in reduced_by(host).0 {
+        let Some(element) = as_the_host_has_it(host, &one).filter(|element| kernel(one.op, *element).is_some()) else { continue };
+        let (ours, theirs) = (one.by_kernel(element), &one.buffers[2]);
+        match is_equal(element, &ours, theirs) {
             true => same += 1,
-            false => different.push(format!("{} {:?}:\n{ours:x?}\n{result:x?}", reduced.datatype, reduced.op)),
+            false => different.push(format!("{:?} of {}:\n{ours:x?}\n{theirs:x?}", one.op, one.datatype)),
         }
     }
     assert!(different.is_empty(), "ours, and the host's:\n{}", different.join("\n"));

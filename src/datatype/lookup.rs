@@ -42,7 +42,8 @@ fn repeated_elements(datatype: MPI_Datatype) -> Result<(Element, u64), Error> {
 
 /// The element of a type that Fortran has asked for by precision or range.
 fn unnamed(datatype: MPI_Datatype) -> Option<Element> {
-    combiner::category(combiner_of(datatype)?)?.element(size(datatype).ok()? as usize)
+    let size = size(datatype).ok()?;
+    combiner::category(combiner_of(datatype)?, size)?.element(size as usize)
 }
 
 fn too_large() -> Error {

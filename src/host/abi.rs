@@ -106,7 +106,7 @@ pub fn win_from_fortran(_: MPI_Fint) -> MPI_Win {
 /// Combiners of datatypes that are served.
 #[allow(missing_docs)]
 pub mod combiner {
-    use crate::base::element::Category;
+    use crate::base::element::{Category, Element};
     use core::ffi::c_int;
     #[cfg(transom_mpich)]
     pub const NAMED: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_NAMED as c_int;
@@ -135,12 +135,14 @@ pub mod combiner {
     /// Of types that are the host's own. Those that Fortran asks for by precision or range have no names.
     pub const PREDEFINED: [c_int; 4] = [NAMED, F90_REAL, F90_COMPLEX, F90_INTEGER];
 
-    /// What those of Fortran's are made of.
-    pub fn category(combiner: c_int) -> Option<Category> {
-        match combiner {
-            F90_REAL => Some(Category::Float),
-            F90_COMPLEX => Some(Category::Complex),
-            F90_INTEGER => Some(Category::Signed),
+    /// What those of Fortran's are made of, by their size. Sixteen bytes are `long double`: no host has more than its eighteen digits there.
+    pub fn category(combiner: c_int, size: u64) -> Option<Category> {
+        match (combiner, size) {
+            (F90_REAL, 16) => Some(Category::Only(Element::LongDouble)),
+            (F90_REAL, _) => Some(Category::Float),
+            (F90_COMPLEX, 32) => Some(Category::Only(Element::ComplexLongDouble)),
+            (F90_COMPLEX, _) => Some(Category::Complex),
+            (F90_INTEGER, _) => Some(Category::Signed),
             _ => None,
         }
     }

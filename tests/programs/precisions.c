@@ -36,11 +36,10 @@ static void move_all(MPI_Datatype type, MPI_Win window, const unsigned char *own
     move(type, ITEMS, window, own);
 }
 
-int main(int argc, char **argv) {
+static void moved(void) {
     MPI_Datatype type;
     MPI_Win window;
     unsigned char *own;
-    start(&argc, &argv);
     OK(MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &window));
     const int ranges[] = {2, 4, 9, 18};
     for (int i = 0; i < 4; i++) {
@@ -55,6 +54,41 @@ int main(int argc, char **argv) {
         move_all(type, window, own);
     }
     OK(MPI_Win_free(&window));
-    OK(MPI_Finalize());
-    return 0;
 }
+
+#define ADD(c_type, type)                                                                                                   \
+    do {                                                                                                                    \
+        c_type *cell = own, one = (c_type)1.5;                                                                              \
+        *cell = 2;                                                                                                          \
+        OK(MPI_Win_fence(0, window));                                                                                       \
+        OK(MPI_Accumulate(&one, 1, type, (rank + 1) % ranks, 0, 1, type, MPI_SUM, window));                                 \
+        OK(MPI_Win_fence(0, window));                                                                                       \
+        CHECK(*cell == 2 + (c_type)1.5, #c_type);                                                                           \
+    } while (0)
+
+static void summed(void) {
+    MPI_Datatype type, copy;
+    MPI_Win window;
+    void *own;
+    OK(MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &window));
+    OK(MPI_Type_create_f90_integer(4, &type));
+    ADD(short, type);
+    OK(MPI_Type_create_f90_integer(18, &type));
+    ADD(long, type);
+    OK(MPI_Type_dup(type, &copy));
+    ADD(long, copy);
+    OK(MPI_Type_free(&copy));
+    OK(MPI_Type_create_f90_real(6, MPI_UNDEFINED, &type));
+    ADD(float, type);
+    OK(MPI_Type_create_f90_real(15, MPI_UNDEFINED, &type));
+    ADD(double, type);
+    OK(MPI_Type_create_f90_complex(15, MPI_UNDEFINED, &type));
+    ADD(double _Complex, type);
+    /* MPICH has no more digits. */
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    if (MPI_Type_create_f90_real(18, MPI_UNDEFINED, &type) == MPI_SUCCESS && type != MPI_DATATYPE_NULL)
+        ADD(long double, type);
+    OK(MPI_Win_free(&window));
+}
+
+MAIN(SCENARIO(moved), SCENARIO(summed))

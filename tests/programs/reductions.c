@@ -1,6 +1,7 @@
-/* What the host makes of every predefined operation on every predefined datatype: a line for each pair that MPI_Reduce_local accepts,
- * with both operands and the result in hexadecimal. */
+/* Every predefined operation on every predefined datatype: a line for each pair that is accepted, with both operands and the result in
+ * hexadecimal. */
 #include "check.h"
+#include <float.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 
@@ -57,7 +58,10 @@ static const struct {
 } ops[] = {
     {"Max", MPI_MAX}, {"Min", MPI_MIN}, {"Sum", MPI_SUM}, {"Prod", MPI_PROD}, {"Land", MPI_LAND}, {"Band", MPI_BAND},
     {"Lor", MPI_LOR}, {"Bor", MPI_BOR}, {"Lxor", MPI_LXOR}, {"Bxor", MPI_BXOR}, {"Minloc", MPI_MINLOC}, {"Maxloc", MPI_MAXLOC},
+    {"Replace", MPI_REPLACE}, {"NoOp", MPI_NO_OP},
 };
+
+enum { TYPES = sizeof types / sizeof types[0], OPS = sizeof ops / sizeof ops[0] };
 
 #ifdef __x86_64__
 typedef __float128 quad;
@@ -83,7 +87,8 @@ static void write_number(number number, bool exact, char *element) {
         any = truth;
     else if (exact)
         any = little;
-    memcpy(element + number.offset, from, number.size);
+    /* The x87's numbers end before their size does. */
+    memcpy(element + number.offset, from, from == &extended ? LDBL_MANT_DIG == 64 ? 10 : 16 : number.size);
 }
 
 static void print_hexadecimal(const unsigned char *bytes, size_t size) {
@@ -92,10 +97,10 @@ static void print_hexadecimal(const unsigned char *bytes, size_t size) {
         printf("%02x", bytes[i]);
 }
 
-/* In a process of its own: a host may end the program over a pair that it means to accept. */
-static void try_pair(size_t type, size_t op) {
+static char target[COUNT * 64], origin[COUNT * 64], result[COUNT * 64];
+
+static MPI_Aint fill(size_t type, size_t op) {
     MPI_Aint lower, extent;
-    static char target[COUNT * 64], origin[COUNT * 64], result[COUNT * 64];
     /* Where a sum overflows C leaves the result open, and Open MPI's vector instructions give the largest number. */
     bool exact = ops[op].op == MPI_SUM || ops[op].op == MPI_PROD;
     OK(MPI_Type_get_extent(types[type].type, &lower, &extent));
@@ -110,9 +115,10 @@ static void try_pair(size_t type, size_t op) {
             if (i % 3 == 0 && part == 0)
                 memcpy(origin + i * extent, target + i * extent, types[type].numbers[0].size);
         }
-    memcpy(result, target, sizeof result);
-    if (MPI_Reduce_local(origin, result, COUNT, types[type].type, ops[op].op) != MPI_SUCCESS)
-        return;
+    return extent;
+}
+
+static void print_reduced(size_t type, size_t op, MPI_Aint extent) {
     printf("reduced %s %s %s", types[type].name, types[type].element, ops[op].name);
     print_hexadecimal((unsigned char *)target, (size_t)(COUNT * extent));
     print_hexadecimal((unsigned char *)origin, (size_t)(COUNT * extent));
@@ -120,27 +126,97 @@ static void try_pair(size_t type, size_t op) {
     putchar('\n');
 }
 
-int main(int argc, char **argv) {
-    start(&argc, &argv);
+static void try_locally(size_t type, size_t op) {
+    MPI_Aint extent = fill(type, op);
+    memcpy(result, target, sizeof result);
+    if (MPI_Reduce_local(origin, result, COUNT, types[type].type, ops[op].op) == MPI_SUCCESS)
+        print_reduced(type, op, extent);
+}
+
+/* What the host makes of them, each in a process of its own: a host may end the program over a pair that it means to accept. */
+static void local(void) {
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    for (size_t type = 0; type < sizeof types / sizeof types[0]; type++) {
+    for (size_t type = 0; type < TYPES; type++) {
         if (types[type].type == MPI_DATATYPE_NULL)
             continue;
         printf("datatype %s %s\n", types[type].name, types[type].element);
-        for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++) {
+        for (size_t op = 0; op < OPS; op++) {
             fflush(stdout);
             pid_t child = fork();
             CHECK(child >= 0, "fork");
             if (child == 0) {
                 CHECK(freopen("/dev/null", "w", stderr) != NULL, "stderr");
-                try_pair(type, op);
+                try_locally(type, op);
                 fflush(stdout);
                 _exit(0);
             }
             CHECK(waitpid(child, NULL, 0) == child, "waitpid");
         }
     }
-    OK(MPI_Finalize());
-    return 0;
 }
+
+static void write_target(MPI_Win window) {
+    OK(MPI_Put(target, sizeof target, MPI_BYTE, 1, 0, sizeof target, MPI_BYTE, window));
+    OK(MPI_Win_flush(1, window));
+}
+
+static void read_target(char *to, MPI_Win window) {
+    OK(MPI_Get(to, sizeof target, MPI_BYTE, 1, 0, sizeof target, MPI_BYTE, window));
+    OK(MPI_Win_flush(1, window));
+}
+
+/* All forms of an accumulate must do the same. */
+static void try_remotely(size_t type, size_t op, MPI_Win window) {
+    static char again[sizeof target], old[sizeof target];
+    MPI_Aint extent = fill(type, op);
+    MPI_Datatype datatype = types[type].type;
+    write_target(window);
+    int code = MPI_Accumulate(origin, COUNT, datatype, 1, 0, COUNT, datatype, ops[op].op, window);
+    if (code != MPI_SUCCESS) {
+        CHECK(class_of(code) == MPI_ERR_OP, "class %d", class_of(code));
+        return;
+    }
+    OK(MPI_Win_flush(1, window));
+    read_target(result, window);
+    print_reduced(type, op, extent);
+
+    write_target(window);
+    memcpy(old, target, sizeof old);
+    memset(old, 0xee, (size_t)(COUNT * extent));
+    OK(MPI_Get_accumulate(origin, COUNT, datatype, old, COUNT, datatype, 1, 0, COUNT, datatype, ops[op].op, window));
+    OK(MPI_Win_flush(1, window));
+    read_target(again, window);
+    CHECK(memcmp(again, result, sizeof again) == 0, "%s %s: MPI_Get_accumulate does not what MPI_Accumulate does", types[type].name, ops[op].name);
+    CHECK(memcmp(old, target, sizeof old) == 0, "%s %s: old values of MPI_Get_accumulate", types[type].name, ops[op].name);
+
+    write_target(window);
+    for (int i = 0; i < COUNT; i++) {
+        memset(old, 0xee, sizeof old);
+        OK(MPI_Fetch_and_op(origin + i * extent, old, datatype, 1, i * extent, ops[op].op, window));
+        OK(MPI_Win_flush(1, window));
+        CHECK(memcmp(old, target + i * extent, (size_t)extent) == 0, "%s %s: old value of MPI_Fetch_and_op", types[type].name, ops[op].name);
+    }
+    read_target(again, window);
+    CHECK(memcmp(again, result, sizeof again) == 0, "%s %s: MPI_Fetch_and_op does not what MPI_Accumulate does", types[type].name, ops[op].name);
+}
+
+/* What accumulates make of them. */
+static void remote(void) {
+    MPI_Win window;
+    char *own;
+    OK(MPI_Win_allocate(sizeof target, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &window));
+    window_returns_errors(window);
+    OK(MPI_Win_lock_all(0, window));
+    for (size_t type = 0; rank == 0 && type < TYPES; type++) {
+        if (types[type].type == MPI_DATATYPE_NULL)
+            continue;
+        printf("datatype %s %s\n", types[type].name, types[type].element);
+        for (size_t op = 0; op < OPS; op++)
+            try_remotely(type, op, window);
+    }
+    OK(MPI_Win_unlock_all(window));
+    OK(MPI_Win_free(&window));
+}
+
+MAIN(SCENARIO(local), SCENARIO(remote))
