@@ -16,7 +16,7 @@ static char *stack_memory;
     char on_stack[MEMORY_LIMIT] __attribute__((aligned(64)));                                                               \
     stack_memory = on_stack
 
-static enum memory memory_by_name(const char *name) {
+__attribute__((unused)) static enum memory memory_by_name(const char *name) {
     for (int i = 0; i < MEMORIES; i++)
         if (name != NULL && strcmp(name, memory_names[i]) == 0)
             return (enum memory)i;
