@@ -58,6 +58,21 @@ fn as_a_target_of_operations(on: Side) {
     survive(on, "target_of_operations");
 }
 
+fn in_an_exposure_epoch(on: Side) {
+    survivors_see_an_error(on, "origin_of_an_exposure");
+    survivors_see_an_error(on, "origin_of_a_tested_exposure");
+}
+
+fn before_a_post(on: Side) {
+    survivors_see_an_error(on, "target_that_never_posts");
+    survivors_see_an_error(on, "target_of_the_first_operation");
+}
+
+fn as_a_target_with_private_memory(on: Side) {
+    let outcome = survive(on, "target_with_private_memory");
+    outcome.expect(outcome.reports.iter().all(|report| report.contains("class=other")), "a rank did not see MPI_ERR_OTHER");
+}
+
 on_hosts! {
     in_a_lock, bare: [] "hosts wait for ever";
     in_a_shared_epoch, bare: [] "hosts wait for ever";
@@ -66,4 +81,7 @@ on_hosts! {
     before_a_free, bare: [] "hosts wait for ever";
     later_waits_end_and_other_windows_live_on, bare: [] "hosts wait for ever";
     as_a_target_of_operations, bare: [] "a host may fail in many ways";
+    in_an_exposure_epoch, bare: [] "hosts wait for ever";
+    before_a_post, bare: [] "hosts wait for ever";
+    as_a_target_with_private_memory, bare: [] "a host may fail in many ways";
 }

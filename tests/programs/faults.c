@@ -183,11 +183,99 @@ static void target_of_operations(void) {
     report("MPI_Win_unlock_all", code);
 }
 
+/* Post, start, complete and wait between ranks of which rank 0 dies. */
+static MPI_Group everybody_else(void) {
+    MPI_Group world, others;
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    OK(MPI_Group_excl(world, 1, &rank, &others));
+    return others;
+}
+
+static void origin_of_an_exposure(void) {
+    make_window();
+    MPI_Group others = everybody_else();
+    if (rank == 0) {
+        sleep_ms(300);
+        die();
+    }
+    OK(MPI_Win_post(others, 0, window));
+    began = seconds();
+    report("MPI_Win_wait", MPI_Win_wait(window));
+}
+
+/* The same by MPI_Win_test, which must end its loop by an error too. */
+static void origin_of_a_tested_exposure(void) {
+    make_window();
+    MPI_Group others = everybody_else();
+    if (rank == 0) {
+        sleep_ms(300);
+        die();
+    }
+    OK(MPI_Win_post(others, 0, window));
+    began = seconds();
+    int code = MPI_SUCCESS, flag = 0;
+    while (code == MPI_SUCCESS && !flag && seconds() < began + 10)
+        code = MPI_Win_test(window, &flag);
+    report("MPI_Win_test", code);
+}
+
+static void target_that_never_posts(void) {
+    make_window();
+    MPI_Group others = everybody_else();
+    if (rank == 0) {
+        sleep_ms(300);
+        die();
+    }
+    OK(MPI_Win_start(others, 0, window));
+    began = seconds();
+    report("MPI_Win_complete", MPI_Win_complete(window));
+}
+
+static void target_of_the_first_operation(void) {
+    make_window();
+    MPI_Group others = everybody_else();
+    if (rank == 0) {
+        sleep_ms(300);
+        die();
+    }
+    long value = 1;
+    OK(MPI_Win_start(others, 0, window));
+    began = seconds();
+    int code = rank % 2 ? MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, window)
+                        : MPI_Accumulate(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, window);
+    report("the first operation", code);
+}
+
+/* Private memory of a rank that is gone: each operation is an error, and the epoch ends. */
+static void target_with_private_memory(void) {
+    long *memory = calloc(512, 8), value = 9, back = 0;
+    OK(MPI_Win_create(memory, 4096, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
+    window_returns_errors(window);
+    OK(MPI_Win_lock_all(0, window));
+    barrier();
+    if (rank == 0)
+        die();
+    sleep_ms(500);
+    began = seconds();
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < 100; i++) {
+        FAILS(MPI_ERR_OTHER, MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, window));
+        FAILS(MPI_ERR_OTHER, MPI_Get(&back, 1, MPI_LONG, 0, 0, 1, MPI_LONG, window));
+        FAILS(MPI_ERR_OTHER, MPI_Accumulate(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, window));
+        code = MPI_Fetch_and_op(&value, &back, MPI_LONG, 0, 0, MPI_SUM, window);
+    }
+    MPI_Win_unlock_all(window);
+    report("MPI_Fetch_and_op", code);
+}
+
 int main(int argc, char **argv) {
     static const struct scenario list[] = {SCENARIO(holder_of_a_lock),  SCENARIO(holder_of_anothers_lock),
                                            SCENARIO(reader),            SCENARIO(before_a_fence),
                                            SCENARIO(before_a_creation), SCENARIO(before_a_free),
-                                           SCENARIO(after_the_first_error), SCENARIO(target_of_operations)};
+                                           SCENARIO(after_the_first_error), SCENARIO(target_of_operations),
+                                           SCENARIO(origin_of_an_exposure), SCENARIO(origin_of_a_tested_exposure),
+                                           SCENARIO(target_that_never_posts), SCENARIO(target_of_the_first_operation),
+                                           SCENARIO(target_with_private_memory)};
     /* Hydra 4.0.2 kills all ranks when one dies, also under -disable-auto-cleanup, and when one leaves without MPI_Finalize. So the
      * launcher's child is not the rank but its parent, which keeps the connection to the launcher open until all have reported. */
     pid_t child = fork();
