@@ -8,7 +8,7 @@ static const struct benchmark get_bw = {
     .function = "MPI_Get",
     .measure = BANDWIDTH,
     .pattern = ONE_WAY,
-    .direction = TO_ORIGIN,
+    .effect = COPIED_HERE,
     .batch = 32,
     .rounds = rounds,
 };

@@ -8,7 +8,7 @@ static const struct benchmark get_latency = {
     .function = "MPI_Get",
     .measure = LATENCY,
     .pattern = PING_PONG,
-    .direction = TO_ORIGIN,
+    .effect = COPIED_HERE,
     .batch = 1,
     .rounds = rounds,
 };

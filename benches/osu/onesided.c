@@ -1,9 +1,9 @@
+#include "data.h"
 #include "onesided.h"
 #include "options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LARGE = 8192, SIZE_COLUMN = 10, VALUE_COLUMN = 20, PAGE = 4096 };
 
@@ -33,7 +33,7 @@ static bool is_active_target(enum sync sync)
     return sync == FENCE || sync == PSCW;
 }
 
-static bool is_origin(const struct test *test, const struct benchmark *benchmark, int rank)
+bool is_origin(const struct test *test, const struct benchmark *benchmark, int rank)
 {
     return rank == 0 || (is_active_target(test->sync) && benchmark->pattern != ONE_WAY);
 }
@@ -77,50 +77,6 @@ static void free_window(struct test *test, enum flavour flavour)
         MPI_Free_mem(test->memory);
     else if (flavour != ALLOCATE)
         free(test->memory);
-}
-
-/* Never 0, so that memory which was cleared and not reached differs; and the rank's own, so that a transfer to oneself does. */
-static char expected_byte(int rank, int size, size_t index)
-{
-    return (char)((index * 7 + (size_t)size + (size_t)rank * 101) % 255 + 1);
-}
-
-static void fill(char *memory, size_t bytes, int rank, int size)
-{
-    for (size_t i = 0; i < bytes; i++)
-        memory[i] = expected_byte(rank, size, i);
-}
-
-static void prepare(const struct test *test, const struct benchmark *benchmark, size_t bytes)
-{
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, test->rank, 0, test->win);
-    if (benchmark->direction == TO_TARGET) {
-        fill(test->local, bytes, test->rank, test->size);
-        memset(test->memory, 0, bytes);
-    } else {
-        fill(test->memory, bytes, test->rank, test->size);
-        memset(test->local, 0, bytes);
-    }
-    MPI_Win_unlock(test->rank, test->win);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* A benchmark that does not look at the data would praise an engine that moves none. */
-static void check(const struct test *test, const struct benchmark *benchmark, size_t bytes)
-{
-    bool to_target = benchmark->direction == TO_TARGET;
-    if (!is_origin(test, benchmark, to_target ? test->peer : test->rank))
-        return;
-    MPI_Win_lock(MPI_LOCK_SHARED, test->rank, 0, test->win);
-    const char *arrived = to_target ? test->memory : test->local;
-    for (size_t i = 0; i < bytes; i++) {
-        if (arrived[i] != expected_byte(test->peer, test->size, i)) {
-            fprintf(stderr, "%s: rank %d, transfers of %d bytes: wrong data at byte %zu\n", benchmark->program, test->rank,
-                    test->size, i);
-            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-        }
-    }
-    MPI_Win_unlock(test->rank, test->win);
 }
 
 static double timed(const struct test *test, const struct benchmark *benchmark, long warmup, long iterations)
@@ -179,16 +135,18 @@ static void run_size(struct test *test, const struct benchmark *benchmark, const
     size_t space = whole_pages(bytes);
 
     test->local = page_aligned(space);
+    test->result = fetches(benchmark) ? page_aligned(space) : NULL;
     create_window(test, options->flavour, space);
-    prepare(test, benchmark, bytes);
+    prepare_data(test, benchmark, bytes);
     double seconds = timed(test, benchmark, warmup, iterations);
-    check(test, benchmark, bytes);
+    check_data(test, benchmark, bytes, warmup + iterations);
     if (test->rank == 0) {
         double value = figure(test, benchmark, options, seconds, iterations);
         printf("%-*d%*.2f\n", SIZE_COLUMN, test->size, VALUE_COLUMN, value);
         fflush(stdout);
     }
     free_window(test, options->flavour);
+    free(test->result);
     free(test->local);
 }
 

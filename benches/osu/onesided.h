@@ -8,7 +8,9 @@
 #define TRANSOM_BENCHES_ONESIDED_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum flavour { ALLOCATE, CREATE, CREATE_MEM, DYNAMIC };
 
@@ -23,7 +25,14 @@ enum pattern {
     PING_PONG, /* rank 0, then rank 1: half of the time of both is printed */
 };
 
-enum direction { TO_TARGET, TO_ORIGIN };
+/* What one operation leaves behind, by which the data are checked. */
+enum effect {
+    COPIED_THERE,      /* the target has the origin's bytes */
+    COPIED_HERE,       /* the origin has the target's */
+    ADDED,             /* the origin's elements were added to the target's */
+    FETCHED_AND_ADDED, /* and `result` has what the target had before */
+    SWAPPED,           /* the target counts the swaps, and `result` has the count before the last */
+};
 
 /* One size of one run, as a rank sees it. */
 struct test {
@@ -31,7 +40,8 @@ struct test {
     enum sync sync;
     int size;            /* bytes of one transfer */
     char *local;         /* origin buffer, `batch` transfers long */
-    char *memory;        /* this rank's part of the window, `batch` transfers long */
+    char *result;        /* what a fetching operation brings, likewise */
+    char *memory;        /* this rank's part of the window, likewise */
     MPI_Win win;
     MPI_Aint peer_base;  /* displacement at which the peer's memory begins */
     MPI_Group peer_group;
@@ -43,14 +53,19 @@ struct benchmark {
     const char *function;
     enum measure measure;
     enum pattern pattern;
-    enum direction direction;
+    enum effect effect;
+    int element;                                    /* bytes of what is added: 1, or 8, which is then the only size */
     int batch;                                      /* transfers between two synchronisations */
     void (*rounds)(const struct test *, long count); /* `count` epochs (or flushes) */
 };
 
+/* Is this rank one, in the epochs under test? */
+bool is_origin(const struct test *test, const struct benchmark *benchmark, int rank);
+
 /* The whole program: options, sizes, warm-up, clock, check of the data that arrived, table. Returns the exit status. */
 int benchmark_main(int argc, char **argv, const struct benchmark *benchmark);
 
+/* One operation of a batch. */
 typedef void transfer(const struct test *test, int index);
 
 #define INLINE static inline __attribute__((always_inline))
@@ -65,6 +80,36 @@ INLINE void get(const struct test *test, int index)
 {
     MPI_Aint offset = (MPI_Aint)index * test->size;
     MPI_Get(test->local + offset, test->size, MPI_CHAR, test->peer, test->peer_base + offset, test->size, MPI_CHAR, test->win);
+}
+
+/* MPI_CHAR as in the OSU benchmarks, although the standard names it for no sum: every MPI adds chars. */
+INLINE void accumulate(const struct test *test, int index)
+{
+    MPI_Aint offset = (MPI_Aint)index * test->size;
+    MPI_Accumulate(test->local + offset, test->size, MPI_CHAR, test->peer, test->peer_base + offset, test->size, MPI_CHAR, MPI_SUM,
+                   test->win);
+}
+
+INLINE void get_accumulate(const struct test *test, int index)
+{
+    MPI_Aint offset = (MPI_Aint)index * test->size;
+    MPI_Get_accumulate(test->local + offset, test->size, MPI_CHAR, test->result + offset, test->size, MPI_CHAR, test->peer,
+                       test->peer_base + offset, test->size, MPI_CHAR, MPI_SUM, test->win);
+}
+
+INLINE void fetch_and_op(const struct test *test, int index)
+{
+    (void)index;
+    MPI_Fetch_and_op(test->local, test->result, MPI_LONG_LONG, test->peer, test->peer_base, MPI_SUM, test->win);
+}
+
+/* Each swap counts the target up by one, so that each succeeds if all before it did. */
+INLINE void compare_and_swap(const struct test *test, int index)
+{
+    (void)index;
+    int64_t *next = (int64_t *)test->local, *compare = next + 1;
+    *compare = (*next)++;
+    MPI_Compare_and_swap(next, compare, test->result, MPI_LONG_LONG, test->peer, test->peer_base, test->win);
 }
 
 INLINE void transfers(const struct test *test, transfer *move, int batch)

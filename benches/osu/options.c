@@ -47,6 +47,12 @@ static bool has_sync(const struct benchmark *benchmark, enum sync sync)
     return benchmark->pattern != BOTH_WAYS || sync == PSCW || sync == FENCE;
 }
 
+/* Programs that work on one element, and on nothing else: its bytes. */
+static int fixed_size(const struct benchmark *benchmark)
+{
+    return benchmark->element > 1 ? benchmark->element : 0;
+}
+
 static int find(const struct choice *choices, int count, const char *name)
 {
     for (int i = 0; i < count; i++)
@@ -95,8 +101,8 @@ bool parse_options(int argc, char **argv, const struct benchmark *benchmark, str
     *options = (struct options){
         .flavour = ALLOCATE,
         .sync = benchmark->pattern == BOTH_WAYS ? PSCW : FLUSH,
-        .smallest = 1,
-        .largest = DEFAULT_LARGEST,
+        .smallest = fixed_size(benchmark) ? fixed_size(benchmark) : 1,
+        .largest = fixed_size(benchmark) ? fixed_size(benchmark) : DEFAULT_LARGEST,
         .warmup = -1,
         .iterations = -1,
     };
@@ -122,6 +128,10 @@ bool parse_options(int argc, char **argv, const struct benchmark *benchmark, str
             options->sync = (enum sync)choice;
             break;
         case 'm':
+            if (fixed_size(benchmark)) {
+                snprintf(error, space, "-m: not with this program, which works on %d bytes", fixed_size(benchmark));
+                return false;
+            }
             snprintf(error, space, "-m %s: not MIN:MAX with sizes from 0 to %d bytes", optarg, LARGEST_TRANSFER);
             if (!parse_sizes(optarg, options))
                 return false;
@@ -171,7 +181,8 @@ void print_usage(const struct benchmark *benchmark)
         if (has_sync(benchmark, (enum sync)i))
             printf("         %-12s %s%s\n", syncs[i].name, syncs[i].help, i == (int)usual ? " (default)" : "");
     }
-    printf("  -m, --message-size MIN:MAX  sizes in bytes, doubling (default 1:%d); also MAX, or MIN:\n", DEFAULT_LARGEST);
+    if (!fixed_size(benchmark))
+        printf("  -m, --message-size MIN:MAX  sizes in bytes, doubling (default 1:%d); also MAX, or MIN:\n", DEFAULT_LARGEST);
     printf("  -x, --warmup N              rounds before the clock starts\n");
     printf("  -i, --iterations N          rounds that are timed\n");
     if (benchmark->measure == LATENCY)

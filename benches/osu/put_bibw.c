@@ -8,7 +8,7 @@ static const struct benchmark put_bibw = {
     .function = "MPI_Put",
     .measure = BANDWIDTH,
     .pattern = BOTH_WAYS,
-    .direction = TO_TARGET,
+    .effect = COPIED_THERE,
     .batch = 32,
     .rounds = rounds,
 };

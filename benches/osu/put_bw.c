@@ -8,7 +8,7 @@ static const struct benchmark put_bw = {
     .function = "MPI_Put",
     .measure = BANDWIDTH,
     .pattern = ONE_WAY,
-    .direction = TO_TARGET,
+    .effect = COPIED_THERE,
     .batch = 32,
     .rounds = rounds,
 };

@@ -8,7 +8,7 @@ static const struct benchmark put_latency = {
     .function = "MPI_Put",
     .measure = LATENCY,
     .pattern = PING_PONG,
-    .direction = TO_TARGET,
+    .effect = COPIED_THERE,
     .batch = 1,
     .rounds = rounds,
 };
