@@ -1,13 +1,16 @@
 #include "data.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { LARGEST_BYTE = 41, SUMS_OF_CHARS = 3 }; /* together no more than a signed char holds */
+
 /* Never 0, so that memory which was cleared and not reached differs; and the rank's own, so that a transfer to oneself does. */
 static unsigned char pattern(int rank, int size, size_t index)
 {
-    return (unsigned char)((index * 7 + (size_t)size + (size_t)rank * 101) % 255 + 1);
+    return (unsigned char)((index * 7 + (size_t)size + (size_t)rank * 11) % LARGEST_BYTE + 1);
 }
 
 static void fill(char *memory, size_t bytes, int rank, int size)
@@ -19,6 +22,11 @@ static void fill(char *memory, size_t bytes, int rank, int size)
 bool fetches(const struct benchmark *benchmark)
 {
     return benchmark->effect == FETCHED_AND_ADDED || benchmark->effect == SWAPPED;
+}
+
+long most_rounds(const struct benchmark *benchmark)
+{
+    return benchmark->element == 1 ? SUMS_OF_CHARS : LONG_MAX;
 }
 
 void prepare_data(const struct test *test, const struct benchmark *benchmark, size_t bytes)
@@ -43,7 +51,7 @@ static void wrong_data(const struct test *test, const struct benchmark *benchmar
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-/* The element at byte `index` after it was added so many times to 0: elements wrap. Of the larger ones there is only one. */
+/* The element at byte `index` after it was added so many times to 0. Of the larger elements, which wrap, there is only one. */
 static uint64_t sum(const struct test *test, const struct benchmark *benchmark, int origin, size_t index, long times)
 {
     if (benchmark->element == 1)

@@ -12,8 +12,9 @@ from hosts import BARE, BUILT, HOSTS, WITH_TRANSOM
 ROUNDS = 5
 SECONDS = 160  # after the build; fewer rounds on a machine that is too slow for all
 ONE_RUN = 40
+LATENCY_ITERATIONS = 2000  # MPICH alone takes tens of microseconds each where the target has to help
 SOURCES = hosts.ROOT / "benches" / "osu"
-PROGRAMS = ("put_latency", "get_latency", "put_bw", "get_bw", "put_bibw")
+SHARED_SOURCES = ("data", "onesided", "options")
 SIZES = {8: "8 B", 4096: "4 KiB", 65536: "64 KiB", 1048576: "1 MiB"}
 
 
@@ -23,27 +24,40 @@ class Job:
     title: str
     sync: str
     sizes: tuple[int, ...]
-    latency: bool
+    window: str = "allocate"
+    fixed: bool = False  # the program knows its only size
+    latency: bool = True
 
     def arguments(self):
-        return ["-s", self.sync, "-m", f"{min(self.sizes)}:{max(self.sizes)}", *(["-n"] if self.latency else [])]
+        sizes = [] if self.fixed else ["-m", f"{min(self.sizes)}:{max(self.sizes)}"]
+        return ["-w", self.window, "-s", self.sync, *sizes, *(["-n", "-i", LATENCY_ITERATIONS] if self.latency else [])]
 
+    def __str__(self):
+        return f"{self.program} -w {self.window} -s {self.sync}"
+
+
+EPOCHS = ("flush", "flush_local", "lock", "lock_all", "pscw", "fence")
+BANDWIDTH = (65536, 1048576)
 
 JOBS = [
-    *[Job("put_latency", "put latency, ns", sync, (8, 4096), True) for sync in ("flush", "lock", "fence")],
-    *[Job("get_latency", "get latency, ns", sync, (8, 4096), True) for sync in ("flush", "lock", "fence")],
-    Job("put_bw", "put bandwidth, MB/s", "flush", (65536, 1048576), False),
-    Job("get_bw", "get bandwidth, MB/s", "flush", (65536, 1048576), False),
-    Job("put_bibw", "put bandwidth both ways, MB/s", "fence", (65536, 1048576), False),
+    *[Job("put_latency", "put latency, ns", sync, (8, 4096)) for sync in EPOCHS],
+    Job("put_latency", "put latency on memory of malloc, ns", "flush", (8,), window="create"),
+    *[Job("get_latency", "get latency, ns", sync, (8, 4096)) for sync in ("flush", "lock", "fence")],
+    *[Job("acc_latency", "accumulate latency (sum of MPI_CHAR), ns", "flush", (size,)) for size in (8, 65536)],
+    *[Job("get_acc_latency", "get_accumulate latency (sum of MPI_CHAR), ns", "flush", (size,)) for size in (8, 65536)],
+    *[Job("fop_latency", "fetch_and_op latency (sum), ns", sync, (8,), fixed=True) for sync in ("flush", "lock")],
+    *[Job("cas_latency", "compare_and_swap latency, ns", sync, (8,), fixed=True) for sync in ("flush", "lock")],
+    Job("put_bw", "put bandwidth, MB/s", "flush", BANDWIDTH, latency=False),
+    Job("get_bw", "get bandwidth, MB/s", "flush", BANDWIDTH, latency=False),
+    Job("put_bibw", "put bandwidth both ways, MB/s", "fence", BANDWIDTH, latency=False),
 ]
 
 
 def compile_programs():
     for host in HOSTS:
         hosts.progress(f"compiling with {host.mpicc}")
-        for program in PROGRAMS:
-            shared = [SOURCES / "onesided.c", SOURCES / "options.c"]
-            host.compile(BUILT / host.key / program, [SOURCES / f"{program}.c", *shared])
+        for program in dict.fromkeys(job.program for job in JOBS):
+            host.compile(BUILT / host.key / program, [SOURCES / f"{name}.c" for name in (program, *SHARED_SOURCES)])
 
 
 def table_of(output):
@@ -67,10 +81,11 @@ class Figures:
         self.rounds += 1
 
     def measure(self, job, host, variant):
-        hosts.progress(f"round {self.rounds + 1} of {ROUNDS}: {job.program} -s {job.sync}, {host.name} {variant}")
+        hosts.progress(f"round {self.rounds + 1} of {ROUNDS}: {job}, {host.name} {variant}")
         program = [BUILT / host.key / job.program, *job.arguments()]
         try:
-            table = table_of(host.run(program, transom=variant == WITH_TRANSOM, limit=ONE_RUN))
+            environment = hosts.swap_environment(host, variant) if job.program == "cas_latency" else {}
+            table = table_of(host.run(program, transom=variant == WITH_TRANSOM, limit=ONE_RUN, environment=environment))
             for size in job.sizes:
                 self.values[job, host, variant, size].append(table[size])
         except (hosts.Failure, KeyError) as failure:
@@ -123,13 +138,16 @@ def command():
     hosts.progress("")
 
     print("One-sided communication between two ranks on this machine: the installed MPI alone, and with Transom.")
-    print("Windows of MPI_Win_allocate; flush, lock and fence: what completes the transfers.")
+    print("Windows of MPI_Win_allocate unless something else is said; flush, lock and so on: what completes the operations.")
+    print("pscw is MPI_Win_post, start, complete and wait; it and fence pass the turn between the ranks.")
     print(f"Ranks {hosts.placement()}; medians of {figures.rounds} rounds.\n")
     print_table(figures)
-    if warning := crowd.warning():
-        print(f"\n{warning}")
+    print()
+    for note in (hosts.SWAP_NOTE, crowd.warning()):
+        if note:
+            print(note)
     for (job, host, variant), failure in figures.failures.items():
-        print(f"\n{job.program} -s {job.sync}, {host.name} {variant}: {failure}", file=sys.stderr)
+        print(f"\n{job}, {host.name} {variant}: {failure}", file=sys.stderr)
     transom = hosts.TRANSOM.relative_to(hosts.ROOT)
     print("\nNext, run your own program, as it is, with the mpirun that it was built for:")
     print(f"    mpirun.mpich -n 2 {transom} exec ./app")
