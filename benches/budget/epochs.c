@@ -3,7 +3,6 @@
 #include "window.h"
 
 enum { ORIGIN = 0, TARGET = 1, PAGE = 4096 };
-enum { COMPUTE_NANOSECONDS = 100 * 1000 * 1000, SETTLE_NANOSECONDS = 2 * 1000 * 1000 };
 
 struct epochs {
     MPI_Win win;
@@ -53,16 +52,6 @@ static void raw_barriers(void *context, long count)
     }
 }
 
-static void put8_and_flush(void *context, long count)
-{
-    const struct epochs *at = context;
-    for (long i = 0; i < count; i++) {
-        MPI_Put(&at->local, 8, MPI_CHAR, TARGET, 0, 8, MPI_CHAR, at->win);
-        MPI_Win_flush(TARGET, at->win);
-        KEEP_PASS();
-    }
-}
-
 void lock_exclusive_put8(const struct session *session, const char *name)
 {
     struct window window = window_create(ALLOCATE, PAGE);
@@ -84,39 +73,5 @@ void fence_two_ranks(const struct session *session, const char *name)
     alternate(session, BOTH_RANKS, name, sides, 2, 0);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, window.win);
     raw_unmap(at.raw, PAGE);
-    window_free(&window);
-}
-
-static void compute(int64_t nanoseconds)
-{
-    for (int64_t start = nanoseconds_now(); nanoseconds_now() - start < nanoseconds;)
-        raw_pause();
-}
-
-/* Ours: the target computes, with no MPI call. Reference: it waits inside MPI, where it can help. A host that needs that help
- * lets the origin wait for the end of the computation. */
-void passive_put(const struct session *session, const char *name)
-{
-    struct window window = window_create(ALLOCATE, PAGE);
-    struct epochs at = {.win = window.win, .local = 1};
-    struct side side = {"put", put8_and_flush, &at};
-    long passes = 0;
-    if (session->rank == ORIGIN) {
-        MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window.win);
-        passes = passes_for_a_round(ORIGIN_ALONE, &side);
-    }
-    for (int turn = 0; turn < 2 * session->rounds; turn++) {
-        int computes = turn % 2;
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (session->rank == TARGET && computes) {
-            compute(COMPUTE_NANOSECONDS);
-        } else if (session->rank == ORIGIN) {
-            compute(SETTLE_NANOSECONDS); /* until the target has left the barrier */
-            print_figure(name, computes ? "ours" : "reference", "ns", timed_pass(session, &side, passes));
-        }
-    }
-    if (session->rank == ORIGIN)
-        MPI_Win_unlock(TARGET, window.win);
-    MPI_Barrier(MPI_COMM_WORLD);
     window_free(&window);
 }

@@ -18,22 +18,38 @@ enum { USUAL_ROUNDS = 7 };
 static const struct measurement {
     const char *name;
     void (*run)(const struct session *session, const char *name);
+    int threads; /* what MPI is asked for */
 } measurements[] = {
-    {"put/8/allocate/flush", put8_allocate},
-    {"put/8/allocate_shared/flush", put8_allocate_shared},
-    {"put/8/create_mem/flush", put8_create_mem},
-    {"put/bandwidth/64KiB", put_bandwidth_64kib},
-    {"put/bandwidth/1MiB", put_bandwidth_1mib},
-    {"get/8/allocate/flush", get8_allocate},
-    {"get/8/allocate_shared/flush", get8_allocate_shared},
-    {"get/8/create_mem/flush", get8_create_mem},
-    {"get/bandwidth/64KiB", get_bandwidth_64kib},
-    {"get/bandwidth/1MiB", get_bandwidth_1mib},
-    {"lock/exclusive/put8", lock_exclusive_put8},
-    {"fence/2", fence_two_ranks},
-    {"create/allocate/64B", create_allocate_64b},
-    {"create/live/10000", create_live_10000},
-    {"passive/put", passive_put},
+    {"put/8/allocate/flush", put8_allocate, MPI_THREAD_SINGLE},
+    {"put/8/allocate_shared/flush", put8_allocate_shared, MPI_THREAD_SINGLE},
+    {"put/8/create_mem/flush", put8_create_mem, MPI_THREAD_SINGLE},
+    {"put/8/create/flush", put8_create, MPI_THREAD_SINGLE},
+    {"put/bandwidth/64KiB", put_bandwidth_64kib, MPI_THREAD_SINGLE},
+    {"put/bandwidth/1MiB", put_bandwidth_1mib, MPI_THREAD_SINGLE},
+    {"get/8/allocate/flush", get8_allocate, MPI_THREAD_SINGLE},
+    {"get/8/allocate_shared/flush", get8_allocate_shared, MPI_THREAD_SINGLE},
+    {"get/8/create_mem/flush", get8_create_mem, MPI_THREAD_SINGLE},
+    {"get/bandwidth/64KiB", get_bandwidth_64kib, MPI_THREAD_SINGLE},
+    {"get/bandwidth/1MiB", get_bandwidth_1mib, MPI_THREAD_SINGLE},
+    {"fetch_and_op/8/flush", fetch_and_op8, MPI_THREAD_SINGLE},
+    {"fetch_and_op/8/flush/multiple", fetch_and_op8, MPI_THREAD_MULTIPLE},
+    {"compare_and_swap/8/flush", compare_and_swap8, MPI_THREAD_SINGLE},
+    {"compare_and_swap/8/flush/multiple", compare_and_swap8, MPI_THREAD_MULTIPLE},
+    {"rput/8/wait", rput8, MPI_THREAD_SINGLE},
+    {"rget/8/wait", rget8, MPI_THREAD_SINGLE},
+    {"accumulate/64KiB/char", accumulate_chars, MPI_THREAD_SINGLE},
+    {"accumulate/64KiB/double", accumulate_doubles, MPI_THREAD_SINGLE},
+    {"get_accumulate/64KiB/char", get_accumulate_chars, MPI_THREAD_SINGLE},
+    {"get_accumulate/64KiB/double", get_accumulate_doubles, MPI_THREAD_SINGLE},
+    {"accumulate/disjoint", accumulate_disjoint, MPI_THREAD_SINGLE},
+    {"accumulate/disjoint/raw", accumulate_disjoint_raw, MPI_THREAD_SINGLE},
+    {"lock/exclusive/put8", lock_exclusive_put8, MPI_THREAD_SINGLE},
+    {"fence/2", fence_two_ranks, MPI_THREAD_SINGLE},
+    {"create/allocate/64B", create_allocate_64b, MPI_THREAD_SINGLE},
+    {"create/live/10000", create_live_10000, MPI_THREAD_SINGLE},
+    {"passive/put", passive_put, MPI_THREAD_SINGLE},
+    {"passive/fetch_and_op", passive_fetch_and_op, MPI_THREAD_SINGLE},
+    {"passive/accumulate", passive_accumulate, MPI_THREAD_SINGLE},
 };
 
 enum { MEASUREMENTS = sizeof measurements / sizeof *measurements };
@@ -54,10 +70,20 @@ static bool wanted(const char *name, char **names, int count)
     return count == 0;
 }
 
+/* MPI is started once, so that measurements with threads and without cannot be of one start. Without names it is those without. */
+static int threads_wanted(char **names, int count)
+{
+    for (int i = 0; i < MEASUREMENTS; i++)
+        if (count > 0 && wanted(measurements[i].name, names, count))
+            return measurements[i].threads;
+    return MPI_THREAD_SINGLE;
+}
+
+/* What is wrong with the command line, if anything is. */
 static const char *misuse(int argc, char **argv, struct session *session)
 {
     static char text[200];
-    int option, ranks;
+    int option;
     opterr = 0;
     while ((option = getopt(argc, argv, "r:")) != -1) {
         session->rounds = option == 'r' ? atoi(optarg) : 0;
@@ -70,17 +96,23 @@ static const char *misuse(int argc, char **argv, struct session *session)
             return text;
         }
     }
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    return ranks == 2 ? NULL : "runs on exactly 2 ranks";
+    return NULL;
 }
 
 int main(int argc, char **argv)
 {
     struct session session = {.rounds = USUAL_ROUNDS};
-    int status = EXIT_SUCCESS;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &session.rank);
+    int status = EXIT_SUCCESS, provided, ranks;
     const char *error = misuse(argc, argv, &session);
+    char **names = argv + optind;
+    int count = argc - optind, threads = threads_wanted(names, count);
+    MPI_Init_thread(NULL, NULL, threads, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &session.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!error && ranks != 2)
+        error = "runs on exactly 2 ranks";
+    if (!error && provided < threads)
+        error = "this MPI does not support so many threads";
     if (error) {
         if (session.rank == 0)
             fprintf(stderr, "budget: %s\n", error);
@@ -88,7 +120,7 @@ int main(int argc, char **argv)
     } else {
         session.empty = empty_pass();
         for (int i = 0; i < MEASUREMENTS; i++) {
-            if (!wanted(measurements[i].name, argv + optind, argc - optind))
+            if (!wanted(measurements[i].name, names, count) || measurements[i].threads != threads)
                 continue;
             measurements[i].run(&session, measurements[i].name);
             MPI_Barrier(MPI_COMM_WORLD);

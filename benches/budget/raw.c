@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { OWNER = 1, VISITOR = 0 };
@@ -51,4 +53,23 @@ struct raw *raw_map(int rank, size_t bytes)
 void raw_unmap(struct raw *raw, size_t bytes)
 {
     munmap(raw, sizeof(struct raw) + bytes);
+}
+
+struct across find_across(int rank, void *memory)
+{
+    struct across across = {.process = getpid(), .address = memory};
+    if (rank == OWNER) {
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama may ask for it; elsewhere it fails, and nothing is lost */
+        MPI_Send(&across, sizeof across, MPI_BYTE, VISITOR, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(&across, sizeof across, MPI_BYTE, OWNER, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    return across;
+}
+
+void write_across(const struct across *across, const void *from, size_t bytes)
+{
+    struct iovec here = {(void *)from, bytes}, there = {across->address, bytes};
+    if (process_vm_writev((pid_t)across->process, &here, 1, &there, 1, 0) != (ssize_t)bytes)
+        fail("process_vm_writev");
 }

@@ -27,6 +27,18 @@ struct raw *raw_map(int rank, size_t bytes);
 
 void raw_unmap(struct raw *raw, size_t bytes);
 
+/* Rank 1's private memory, as rank 0 reaches it. */
+struct across {
+    long process;
+    void *address;
+};
+
+/* Both ranks, each with memory of its own. */
+struct across find_across(int rank, void *memory);
+
+/* Aborts the job with a message when the system does not allow it. */
+void write_across(const struct across *across, const void *from, size_t bytes);
+
 static inline void raw_pause(void)
 {
 #if defined(__x86_64__)

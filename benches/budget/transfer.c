@@ -15,6 +15,7 @@ struct transfer {
     MPI_Win win;
     char *local;
     struct raw *raw;
+    struct across across;
     int size;
 };
 
@@ -46,6 +47,16 @@ static void store8_and_fence(void *context, long count)
     for (long i = 0; i < count; i++) {
         atomic_store_explicit(remote, VALUE, memory_order_relaxed);
         atomic_thread_fence(memory_order_seq_cst);
+        KEEP_PASS();
+    }
+}
+
+/* What writing to memory that is mapped nowhere else costs at least: a system call. */
+static void write8_across(void *context, long count)
+{
+    const struct transfer *at = context;
+    for (long i = 0; i < count; i++) {
+        write_across(&at->across, at->local, 8);
         KEEP_PASS();
     }
 }
@@ -123,12 +134,8 @@ static void measure(const struct session *session, const char *name, enum flavou
     size_t space = bytes < PAGE ? PAGE : bytes;
     struct window window = window_create(flavour, space);
     struct raw *raw = raw_map(session->rank, space);
-    char *local = aligned_alloc(PAGE, space);
-    if (!local) {
-        perror("budget");
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    }
-    memset(local, 0, space);
+    char *local = private_pages(space);
+    struct across across = find_across(session->rank, window.memory);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, session->rank, 0, window.win);
     memset(window.memory, 0, space);
     if (direction == TO_TARGET) {
@@ -140,7 +147,7 @@ static void measure(const struct session *session, const char *name, enum flavou
     MPI_Win_unlock(session->rank, window.win);
     MPI_Barrier(MPI_COMM_WORLD);
 
-    struct transfer at = {window.win, local, raw, size};
+    struct transfer at = {window.win, local, raw, across, size};
     if (session->rank == ORIGIN) {
         struct side sides[] = {{"ours", ours, &at}, {"reference", reference, &at}};
         MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, window.win);
@@ -173,6 +180,11 @@ void put8_allocate_shared(const struct session *session, const char *name)
 void put8_create_mem(const struct session *session, const char *name)
 {
     measure(session, name, CREATE_MEM, TO_TARGET, 8, 1, put8_and_flush, store8_and_fence);
+}
+
+void put8_create(const struct session *session, const char *name)
+{
+    measure(session, name, CREATE, TO_TARGET, 8, 1, put8_and_flush, write8_across);
 }
 
 void get8_allocate(const struct session *session, const char *name)

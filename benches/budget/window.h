@@ -5,7 +5,12 @@
 #include <mpi.h>
 #include <stddef.h>
 
-enum flavour { ALLOCATE, ALLOCATE_SHARED, CREATE_MEM };
+enum flavour {
+    ALLOCATE,
+    ALLOCATE_SHARED,
+    CREATE_MEM, /* on memory of MPI_Alloc_mem */
+    CREATE,     /* of malloc */
+};
 
 struct window {
     enum flavour flavour;
@@ -14,6 +19,9 @@ struct window {
 };
 
 struct window window_create(enum flavour flavour, size_t bytes);
+
+/* Zeroed memory of malloc's, page by page; ends the job when there is none. */
+void *private_pages(size_t bytes);
 
 void window_free(struct window *window);
 

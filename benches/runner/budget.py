@@ -46,6 +46,7 @@ class Measurement:
     constant: float | None = None  # the reference, where it is not measured
     launches: int = LAUNCHES
     host_may_fail: bool = False
+    swaps: bool = False  # it compares and swaps
     further: tuple[str, ...] = ()  # other names under which it prints figures
 
     def host_budget(self, host):
@@ -63,15 +64,31 @@ def at_least(bound):
     return Budget(">=", bound)
 
 
-FASTER = (("openmpi", "4.1.", 1.5), ("openmpi", "5.", 1), ("mpich", "4.0.", 40))
+TRANSFERS = (("openmpi", "4.1.", 1.5), ("openmpi", "5.", 1), ("mpich", "4.0.", 40))
+EVERY = (("openmpi", "", 1), ("mpich", "", 1))
+SUMS = (("openmpi", "", 1), ("mpich", "", 15))
 
 MEASUREMENTS = [
     *[
-        Measurement(f"{call}/8/{flavour}/flush", at_most(2.5), FASTER)
+        Measurement(f"{call}/8/{flavour}/flush", at_most(2.5), TRANSFERS)
         for call in ("put", "get")
         for flavour in ("allocate", "allocate_shared", "create_mem")
     ],
     *[Measurement(f"{call}/bandwidth/{size}", at_least(0.95)) for call in ("put", "get") for size in ("64KiB", "1MiB")],
+    Measurement("put/8/create/flush"),
+    *[
+        Measurement(f"{call}/8/flush{threads}", at_most(bound), EVERY, swaps=call == "compare_and_swap")
+        for call in ("fetch_and_op", "compare_and_swap")
+        for threads, bound in (("", 4), ("/multiple", 5))
+    ],
+    *[Measurement(f"{call}/8/wait", at_most(1)) for call in ("rput", "rget")],
+    *[
+        Measurement(f"{call}/64KiB/{element}", at_most(1.3), SUMS)
+        for call in ("accumulate", "get_accumulate")
+        for element in ("char", "double")
+    ],
+    Measurement("accumulate/disjoint", at_least(1.8)),
+    Measurement("accumulate/disjoint/raw"),
     Measurement("lock/exclusive/put8", at_most(2)),
     Measurement("fence/2", at_most(2)),
     Measurement("create/allocate/64B", at_most(20)),
@@ -83,7 +100,7 @@ MEASUREMENTS = [
         host_may_fail=True,  # MPICH 4.0.2 ends at 2,046
         further=("create/live/10000/time",),
     ),
-    Measurement("passive/put", at_most(1.2)),
+    *[Measurement(f"passive/{call}", at_most(1.2)) for call in ("put", "fetch_and_op", "accumulate")],
 ]
 
 
@@ -97,7 +114,8 @@ class Figures:
     def measure(self, host, variant, measurement):
         program = [BUILT / host.key / "budget", "-r", ROUNDS, measurement.name]
         try:
-            output = host.run(program, transom=variant == WITH_TRANSOM, limit=ONE_RUN)
+            environment = hosts.swap_environment(host, variant) if measurement.swaps else {}
+            output = host.run(program, transom=variant == WITH_TRANSOM, limit=ONE_RUN, environment=environment)
         except hosts.Failure as failure:
             said = self.notes if variant == BARE and measurement.host_may_fail else self.failures
             text = f"{measurement.name}, {host.name} {variant}: {failure}"
@@ -212,7 +230,8 @@ def command():
     print(f"\nTwo ranks, {hosts.placement()}; medians of {LAUNCHES} starts with {ROUNDS} rounds each.")
     print("What an empty loop takes is subtracted on both sides.")
     print("Ratio, beside <=: ours takes so many times the reference's time; else ours is so many times better.")
-    for note in (crowd.warning(), *figures.notes):
+    swap_note = hosts.SWAP_NOTE if any(measurement.swaps for measurement in chosen) else ""
+    for note in (swap_note, crowd.warning(), *figures.notes):
         if note:
             print(note)
     print(f"The same as JSON: {REPORT.relative_to(hosts.ROOT)}")
