@@ -71,6 +71,12 @@ long passes_for_a_round(enum participants participants, const struct side *side)
     return passes_lasting(ROUND, participants, side, &took);
 }
 
+long passes_for_a_slice(enum participants participants, const struct side *side)
+{
+    double took;
+    return passes_lasting(SLICE, participants, side, &took);
+}
+
 static struct pace pace_of(enum participants participants, const struct side *side)
 {
     double took;
@@ -86,14 +92,19 @@ static int compare_doubles(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    int middle = count / 2;
+    return count % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
 static double median_pass(const struct session *session, const struct side *side, struct pace pace)
 {
     double slices[MOST_SLICES];
     for (int i = 0; i < pace.slices; i++)
         slices[i] = timed_pass(session, side, pace.passes);
-    qsort(slices, (size_t)pace.slices, sizeof *slices, compare_doubles);
-    int middle = pace.slices / 2;
-    return pace.slices % 2 ? slices[middle] : (slices[middle - 1] + slices[middle]) / 2;
+    return median(slices, pace.slices);
 }
 
 void print_figure(const char *name, const char *side, const char *unit, double value)

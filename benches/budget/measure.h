@@ -31,6 +31,12 @@ double empty_pass(void);
 /* At least 20 ms of work, as one stretch. */
 long passes_for_a_round(enum participants participants, const struct side *side);
 
+/* Half a millisecond. */
+long passes_for_a_slice(enum participants participants, const struct side *side);
+
+/* Sorts them. */
+double median(double *values, int count);
+
 /* ns of one pass over a stretch of them, the empty loop subtracted. */
 double timed_pass(const struct session *session, const struct side *side, long passes);
 

@@ -6,25 +6,18 @@
 #define IN_VECTORS __attribute__((optimize("O3")))
 #endif
 
-#define SUM(name, type)                                                                                                       \
-    IN_VECTORS void add_##name(void *to, const void *from, void *before, size_t bytes)                                         \
-    {                                                                                                                          \
-        type *restrict target = to;                                                                                            \
-        const type *restrict origin = from;                                                                                    \
-        (void)before;                                                                                                          \
-        for (size_t i = 0; i < bytes / sizeof(type); i++)                                                                      \
-            target[i] = (type)(target[i] + origin[i]);                                                                         \
-    }                                                                                                                          \
-    IN_VECTORS void fetch_and_add_##name(void *to, const void *from, void *before, size_t bytes)                               \
-    {                                                                                                                          \
-        type *restrict target = to, *restrict result = before;                                                                 \
-        const type *restrict origin = from;                                                                                    \
-        for (size_t i = 0; i < bytes / sizeof(type); i++) {                                                                    \
-            type old = target[i];                                                                                              \
-            result[i] = old;                                                                                                   \
-            target[i] = (type)(old + origin[i]);                                                                               \
-        }                                                                                                                      \
-    }
+IN_VECTORS void add_chars(void *to, const void *from, size_t bytes)
+{
+    signed char *restrict target = to;
+    const signed char *restrict origin = from;
+    for (size_t i = 0; i < bytes; i++)
+        target[i] = (signed char)(target[i] + origin[i]);
+}
 
-SUM(chars, signed char)
-SUM(doubles, double)
+IN_VECTORS void add_doubles(void *to, const void *from, size_t bytes)
+{
+    double *restrict target = to;
+    const double *restrict origin = from;
+    for (size_t i = 0; i < bytes / sizeof *target; i++)
+        target[i] += origin[i];
+}

@@ -4,10 +4,9 @@
 
 #include <stddef.h>
 
-/* `bytes` of elements of `from` are added to those at `to`; what was there before goes to `before`. No two overlap. */
-typedef void sum(void *to, const void *from, void *before, size_t bytes);
+/* `bytes` of elements of `from` are added to those at `to`; they do not overlap. */
+typedef void sum(void *to, const void *from, size_t bytes);
 
-sum add_chars, add_doubles;             /* `before` stays as it is */
-sum fetch_and_add_chars, fetch_and_add_doubles;
+sum add_chars, add_doubles;
 
 #endif

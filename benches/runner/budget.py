@@ -170,7 +170,7 @@ def rows(figures, measurement, host):
 
 
 def print_table(table):
-    columns = {"name": "<34", "host": "<16", "ours": ">11", "reference": ">11", "unit": ">8"}
+    columns = {"name": "<40", "host": "<16", "ours": ">11", "reference": ">11", "unit": ">8"}
     columns |= {"ratio": ">9", "budget": ">9", "met": ">6"}
     shown = {None: "-", True: "yes", False: "NO"}
     print("".join(f"{column:{width}}" for column, width in columns.items()))
