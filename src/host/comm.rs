@@ -97,6 +97,10 @@ impl Group {
 
     /// Ranks in this group of another one's members, in that one's order; the group is the application's.
     pub fn ranks_of(&self, other: MPI_Group) -> Result<Vec<u32>, Error> {
+        // Not asked of the host: it would call the handler of MPI_COMM_WORLD.
+        if other == host().handles.group_null {
+            return Err(Error::text(Class::Group, "the group is null"));
+        }
         let refused = Error::text(Class::Group, "the host does not know the group");
         let mut size = 0;
         // SAFETY: `size` is a valid place for the result.
