@@ -156,6 +156,7 @@ static void overlapping(void) {
             value = 10 * round + i;
             OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right(), 0, windows[i]));
             OK(MPI_Put(&value, 1, MPI_LONG, right(), i ? 50 : 150, 1, MPI_LONG, windows[i]));
+            OK(MPI_Win_flush(right(), windows[i]));
             OK(MPI_Accumulate(&value, 1, MPI_LONG, right(), i ? 50 : 150, 1, MPI_LONG, MPI_SUM, windows[i]));
             OK(MPI_Win_unlock(right(), windows[i]));
             OK(MPI_Win_lock(MPI_LOCK_SHARED, right(), 0, windows[1 - i]));
@@ -210,6 +211,7 @@ static void mixed_memories(void) {
                 continue;
             }
             OK(MPI_Put(&value, 1, MPI_LONG, target, rank, 1, MPI_LONG, window));
+            OK(MPI_Win_flush(target, window));
             OK(MPI_Accumulate(&value, 1, MPI_LONG, target, rank, 1, MPI_LONG, MPI_SUM, window));
             OK(MPI_Win_flush(target, window));
             OK(MPI_Get(&found, 1, MPI_LONG, target, rank, 1, MPI_LONG, window));
