@@ -244,7 +244,13 @@ mod tests {
             let ends = |rank, own: Option<Error>| agree(told, rank, own).unwrap_err();
             assert_eq!(ends(0, None).class, *class);
             assert_eq!(Err(ends(1, failed.err())), failed, "the rank itself says why");
-            assert_eq!(ends(2, Some(Error::internal())).what, What::Elsewhere { rank: 1 });
+            let other = if *class == Class::Win { Class::Arg } else { Class::Win };
+            assert_eq!(ends(2, Some(Error::text(other, "there"))).what, What::Elsewhere { rank: 1 });
+            assert_eq!(
+                ends(2, Some(Error::text(*class, "there"))),
+                Error::text(*class, "there"),
+                "it failed alike, and says why itself"
+            );
         }
         assert_eq!(agree([0, failure(&Ok(()))], 0, None), Ok(()));
         assert_eq!(Class::of_failure(200), Class::Intern);
