@@ -12,7 +12,15 @@
 //!   origin so (a message, a barrier) has ordered the target's stores before the origin's accesses too. The epoch counts as used
 //!   up all the same, and the post with that assertion counts in the slot like any: a later epoch without it must not take this
 //!   one's post for its own.
-//! * **complete**: one more in the count of each target ([`CompletionWords::complete`]), behind the origin's last access.
+//! * **complete**: one more in the count of each target ([`CompletionWords::complete`]), behind the origin's last access, and behind
+//!   the target's post even if there was no access. One that came before would be taken for a complete that the epoch before lacks:
+//!
+//!   ```text
+//!   target: post to o1, o2; waits for 2         2 are there: goes on, though o2 is still inside
+//!   o1:       completes     starts, completes without a look
+//!   o2:       accesses                                        accesses
+//!   ```
+//!
 //! * **wait**, **test**: whether the count has reached the total ([`CompletionWords::wait`], [`CompletionWords::have_completed`]).
 //!
 //! A slot is ahead by one at most: the target posts again only when the origin has completed. Counts of different pairs are

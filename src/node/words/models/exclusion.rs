@@ -233,7 +233,7 @@ fn loom_withdrawal_without_release_is_caught() {
 
 #[test]
 fn loom_element_operations_in_a_row_and_bulk() {
-    check(Some(3), || {
+    check(None, || {
         let node = Node::new(2, false);
         let in_a_row = |node: &Node| {
             node.add(1, low());
@@ -291,33 +291,23 @@ fn loom_drain_without_fences_loses_a_wake_up() {
     weaken(Weakened::Fences, busy_elsewhere_and_bulk);
 }
 
-/// Everybody at once. Ends in every interleaving, which says that nobody waits in a circle, and within loom's bound on steps,
-/// that nobody runs in one.
+/// Everybody at once. Ends in every interleaving, which says that nobody waits in a circle, and within loom's bound on steps, that
+/// nobody runs in one.
 #[test]
-fn loom_two_origins_and_two_bulks() {
-    check(Some(1), || {
-        let node = Node::new(3, false);
-        run(
-            &node,
-            [
-                |node| node.add(1, low()),
-                |node| node.add(2, low()),
-                |node| node.add_in_bulk(both()),
-                |node| node.add_in_bulk(low()),
-            ],
-        );
-        node.assert_sum(4);
+fn loom_origin_and_two_bulks() {
+    check(Some(2), || {
+        let node = Node::new(2, false);
+        run(&node, [|node| node.add(1, both()), |node| node.add_in_bulk(low()), |node| node.add_in_bulk(both())]);
+        node.assert_sum(3);
     });
 }
 
 #[test]
-fn loom_three_origins_and_bulk() {
+fn loom_two_origins_and_two_bulks() {
     check(Some(1), || {
-        let node = Node::new(4, false);
-        run(
-            &node,
-            [|node| node.add(1, low()), |node| node.add(2, both()), |node| node.add(3, both()), |node| node.add_in_bulk(both())],
-        );
+        let node = Node::new(3, false);
+        let bulk = |node: &Node| node.add_in_bulk(low());
+        run(&node, [|node| node.add(1, low()), |node| node.add(2, low()), bulk, bulk]);
         node.assert_sum(4);
     });
 }

@@ -87,12 +87,17 @@ fn loom_epochs_of_a_pair() {
 
 #[test]
 fn loom_epochs_of_two_origins() {
-    epochs(1, 2, 2, Some(2));
+    epochs(1, 2, 2, Some(1));
+}
+
+#[test]
+fn loom_epoch_of_two_origins() {
+    epochs(1, 2, 1, Some(2));
 }
 
 #[test]
 fn loom_epochs_of_two_targets() {
-    epochs(2, 1, 2, Some(2));
+    epochs(2, 1, 2, Some(1));
 }
 
 #[test]
