@@ -17,11 +17,9 @@ fn lines_at_the_end(outcome: &Outcome) -> Vec<&str> {
 const UNREACHED: &str =
     "MPI_Win_create on private memory that the ranks may not reach (process_vm_readv is refused: see transom info)";
 
-/// Hosts copy between processes by the same system calls, and do not look everywhere whether they may.
-fn hosts_do_without(job: Job) -> Job {
-    let open_mpi = [("btl_vader_single_copy_mechanism", "none"), ("osc", "pt2pt"), ("pml", "ob1")];
-    let job = open_mpi.iter().fold(job, |job, (name, value)| job.env(&format!("OMPI_MCA_{name}"), value));
-    job.env("UCX_TLS", "self,posix")
+/// A job whose host does without the system calls that Transom is to miss.
+fn hosts_do_without(on: Side, job: Job) -> Job {
+    on.host.without_process_vm().iter().fold(job, |job, (name, value)| job.env(name, value))
 }
 
 /// As [`declines`], for ranks that the kernel does not let into each other's memory; where it does, they are served.
@@ -29,7 +27,7 @@ fn declines_unless_reached(on: Side, ranks: u32, scenario: &str) {
     on.program("declined").ranks(ranks).arg(scenario).passes();
     let filter = on.executable("without_process_vm");
     let job = on.program("declined").ranks(ranks).arg(scenario).through(&[filter.to_str().expect("UTF-8")]);
-    declines(on, &hosts_do_without(job), &format!("1 of 1 windows were left to the host: {UNREACHED}"));
+    declines(on, &hosts_do_without(on, job), &format!("1 of 1 windows were left to the host: {UNREACHED}"));
 }
 
 fn on_memory_of_malloc(on: Side) {
@@ -48,7 +46,7 @@ fn on_memory_of_malloc_at_one_rank(on: Side) {
 fn one_rank_reaches_no_other(on: Side) {
     let filter = on.executable("without_process_vm");
     let through = [filter.to_str().expect("UTF-8")];
-    let job = hosts_do_without(on.program("declined").arg("on_malloc"));
+    let job = hosts_do_without(on, on.program("declined").arg("on_malloc"));
     for job in [job.clone().through(&through).and().ranks(2), job.ranks(2).and().through(&through)] {
         declines(on, &job, &format!("1 of 1 windows were left to the host: {UNREACHED}"));
     }
@@ -79,7 +77,7 @@ fn declining_is_an_error_when_transom_is_required(on: Side) {
     on.program("declined").ranks(2).arg("required").passes();
     let filter = on.executable("without_process_vm");
     let job = on.program("declined").ranks(2).arg("required_to_reach").through(&[filter.to_str().expect("UTF-8")]);
-    hosts_do_without(job).passes();
+    hosts_do_without(on, job).passes();
 }
 
 fn windows_of_an_intercommunicator_are_refused(on: Side) {

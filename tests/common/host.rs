@@ -83,4 +83,18 @@ impl Host {
             Host::OpenMpi | Host::OpenMpi5 => "--enable-recovery",
         }
     }
+
+    /// Variables with which the host copies nothing between processes by system calls. Hosts do not look everywhere whether they may.
+    pub(crate) fn without_process_vm(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Host::Mpich | Host::Mpich5 | Host::Impi => &[("UCX_TLS", "self,posix")],
+            Host::OpenMpi => &[
+                ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+                ("OMPI_MCA_osc", "pt2pt"),
+                ("OMPI_MCA_pml", "ob1"),
+                ("UCX_TLS", "self,posix"),
+            ],
+            Host::OpenMpi5 => &[("OMPI_MCA_smsc", "^cma"), ("OMPI_MCA_pml", "ob1"), ("UCX_TLS", "self,posix")],
+        }
+    }
 }
