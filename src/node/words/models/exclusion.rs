@@ -273,7 +273,7 @@ fn loom_two_bulks_on_two_stripes() {
 
 #[test]
 fn loom_two_threads_of_an_origin_and_bulk() {
-    check(Some(2), || {
+    check(Some(3), || {
         let node = Node::new(2, true);
         run(&node, [|node| node.add(1, low()), |node| node.add(1, low()), |node| node.add_in_bulk(low())]);
         node.assert_sum(3);
