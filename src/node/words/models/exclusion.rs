@@ -233,7 +233,7 @@ fn loom_withdrawal_without_release_is_caught() {
 
 #[test]
 fn loom_element_operations_in_a_row_and_bulk() {
-    check(None, || {
+    check(Some(6), || {
         let node = Node::new(2, false);
         let in_a_row = |node: &Node| {
             node.add(1, low());
