@@ -1,4 +1,4 @@
-//! Programs in C++: error handlers that throw, as they may under the hosts themselves.
+//! Programs in C++: error handlers that throw, as they may under the hosts themselves, and the C++ bindings of MPI-2 where a host has them.
 
 mod common;
 use common::Side;
@@ -25,7 +25,12 @@ fn exceptions_of_a_thread_stop_no_other(on: Side) {
     on.program("exceptions").ranks(2).arg("in_a_thread").passes();
 }
 
+fn bindings_call_back_with_their_own_windows(on: Side) {
+    on.program("bindings").ranks(2).passes();
+}
+
 on_hosts! {
+    bindings_call_back_with_their_own_windows, not under: [openmpi mpich5 openmpi5] "they are built without C++ bindings";
     exceptions_pass_through_the_call;
     exceptions_say_what_is_out_of_range, bare: [openmpi] "others check no range";
     exceptions_leave_epochs_as_they_are, bare: [] "hosts notice only some of these mistakes";

@@ -1,7 +1,8 @@
-//! Where Fortran reaches a window past every C name (checked with `nm` and a debugger): attributes, keyvals and error handlers, whose values
-//! and callbacks differ between the languages. These symbols are exported beside the list of C functions.
+//! Where Fortran and MPICH's C++ bindings reach a window past every C name (checked with `nm` and a debugger): attributes, keyvals and error
+//! handlers, whose values and callbacks differ between the languages. These symbols are exported beside the list of C functions.
 //!
-//! MPICH's Fortran wrappers call C functions that say which language asks. Open MPI's do their work in the Fortran entry itself, which is
+//! MPICH's Fortran wrappers call C functions that say which language asks; its C++ bindings make a keyval or an error handler as C does, and
+//! then set a proxy that calls what was given. Open MPI's do their work in the Fortran entry itself, which is
 //! called by any of four manglings, with and without the profiling prefix, or directly by the modules.
 
 /// Calls `$callback!` with the entries, each with the symbols that lead to it.
@@ -12,6 +13,7 @@ macro_rules! fortran_functions {
             MPII_Win_get_attr: MPII_Win_get_attr;
             MPII_Win_set_attr: MPII_Win_set_attr;
             MPII_Keyval_set_proxy: MPII_Keyval_set_proxy;
+            MPII_Errhandler_set_cxx: MPII_Errhandler_set_cxx;
             ompi_win_get_attr_f: ompi_win_get_attr_f
                 mpi_win_get_attr mpi_win_get_attr_ mpi_win_get_attr__ MPI_WIN_GET_ATTR
                 pmpi_win_get_attr pmpi_win_get_attr_ pmpi_win_get_attr__ PMPI_WIN_GET_ATTR;

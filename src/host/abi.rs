@@ -197,6 +197,8 @@ pub struct Handles {
     pub errors_return: MPI_Errhandler,
     /// MPI-4; equal to `errors_are_fatal` where the host has none.
     pub errors_abort: MPI_Errhandler,
+    /// The C++ bindings throw where this is set; to C it is another `errors_return`, and equal to that where the host has none.
+    pub errors_throw_exceptions: MPI_Errhandler,
     /// Every predefined datatype of Open MPI that the host has. MPICH's are known by their numbers.
     #[cfg(transom_ompi)]
     pub datatypes: Vec<(MPI_Datatype, Category)>,
@@ -225,6 +227,7 @@ impl Handles {
             errors_are_fatal: MPI_Errhandler(0x5400_0000),
             errors_return: MPI_Errhandler(0x5400_0001),
             errors_abort: MPI_Errhandler(0x5400_0003),
+            errors_throw_exceptions: MPI_Errhandler(0x5400_0002),
         })
     }
 }
@@ -238,6 +241,7 @@ impl Handles {
             |(_, name, category): &(u32, &'static CStr, Category)| symbol(name).map(|at| (MPI_Datatype(at.cast()), *category));
         let op = |(_, name, op): &(u32, &'static CStr, Op)| symbol(name).map(|at| (MPI_Op(at.cast()), *op));
         let errors_are_fatal = MPI_Errhandler(need(c"ompi_mpi_errors_are_fatal")?.cast());
+        let errors_return = MPI_Errhandler(need(c"ompi_mpi_errors_return")?.cast());
         Ok(Handles {
             comm_world: MPI_Comm(need(c"ompi_mpi_comm_world")?.cast()),
             comm_self: MPI_Comm(need(c"ompi_mpi_comm_self")?.cast()),
@@ -252,8 +256,10 @@ impl Handles {
             bor: MPI_Op(need(c"ompi_mpi_op_bor")?.cast()),
             errhandler_null: MPI_Errhandler(need(c"ompi_mpi_errhandler_null")?.cast()),
             errors_are_fatal,
-            errors_return: MPI_Errhandler(need(c"ompi_mpi_errors_return")?.cast()),
+            errors_return,
             errors_abort: symbol(c"ompi_mpi_errors_abort").map_or(errors_are_fatal, |at| MPI_Errhandler(at.cast())),
+            errors_throw_exceptions: symbol(c"ompi_mpi_errors_throw_exceptions")
+                .map_or(errors_return, |at| MPI_Errhandler(at.cast())),
             datatypes: predefined::DATATYPES.iter().filter_map(datatype).collect(),
             ops: predefined::OPS.iter().filter_map(op).collect(),
         })

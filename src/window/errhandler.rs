@@ -12,8 +12,8 @@ use std::sync::{Mutex, MutexGuard};
 pub enum Handler {
     /// `MPI_ERRORS_ARE_FATAL`, the start state, and MPI-4's `MPI_ERRORS_ABORT`.
     Fatal(MPI_Errhandler),
-    /// `MPI_ERRORS_RETURN`.
-    Return,
+    /// `MPI_ERRORS_RETURN`, and what C++'s bindings throw by.
+    Return(MPI_Errhandler),
     /// A function of the application.
     Function(Reference),
 }
@@ -25,12 +25,22 @@ type InC = unsafe extern "C-unwind" fn(*mut MPI_Win, *mut c_int, ...);
 #[cfg(transom_ompi)]
 pub type InFortran = unsafe extern "C-unwind" fn(*mut c_int, *mut c_int);
 
+/// MPICH's C++ bindings: what calls a function that takes an `MPI::Win &`, with the kind of object, its handle, the error and the function.
+#[cfg(transom_mpich)]
+pub type CxxProxy = unsafe extern "C-unwind" fn(c_int, *mut c_int, *mut c_int, InC);
+
+/// The kind of object that a window is to that proxy.
+#[cfg(transom_mpich)]
+const WINDOW_OF_CXX: c_int = 2;
+
 /// A function of the application, by the language that it is written in.
 #[derive(Clone, Copy)]
 enum Function {
     C(InC),
     #[cfg(transom_ompi)]
     Fortran(InFortran),
+    #[cfg(transom_mpich)]
+    Cxx(InC, CxxProxy),
 }
 
 struct Entry {
@@ -59,18 +69,28 @@ pub struct Reference {
 unsafe impl Send for Reference {}
 
 impl Reference {
-    /// Calls the function with a window and an error code, while nothing is held. It may throw or not return.
-    pub fn call(&self, mut win: MPI_Win, mut code: c_int) {
+    /// Calls the function with a window and an error code, while nothing is held. It may throw or not return. Returns the code for the call that
+    /// failed.
+    pub fn call(&self, mut win: MPI_Win, code: c_int) -> c_int {
+        let mut given = code;
         match self.function {
             // SAFETY: a function that the application gave for this purpose, with the arguments that the standard prescribes.
-            Function::C(function) => unsafe { function(&mut win, &mut code) },
+            Function::C(function) => unsafe { function(&mut win, &mut given) },
             #[cfg(transom_ompi)]
             Function::Fortran(function) => {
                 let mut win = super::handle::to_fortran(win);
                 // SAFETY: as above.
-                unsafe { function(&mut win, &mut code) }
+                unsafe { function(&mut win, &mut given) }
+            }
+            // The bindings take any other code as not handled yet, and would call the handler once more. So returns MPICH.
+            #[cfg(transom_mpich)]
+            Function::Cxx(function, proxy) => {
+                // SAFETY: as above; the proxy came with the function, and hands it on.
+                unsafe { proxy(WINDOW_OF_CXX, (&raw mut win).cast(), &mut given, function) };
+                return crate::host::abi::SUCCESS;
             }
         }
+        code
     }
 }
 
@@ -118,7 +138,7 @@ impl Clone for Handler {
     fn clone(&self) -> Handler {
         match self {
             Handler::Fatal(handle) => Handler::Fatal(*handle),
-            Handler::Return => Handler::Return,
+            Handler::Return(handle) => Handler::Return(*handle),
             Handler::Function(reference) => Handler::Function(reference.clone()),
         }
     }
@@ -133,8 +153,8 @@ impl Handler {
     /// The handler behind a handle.
     pub fn of(handle: MPI_Errhandler) -> Result<Handler, Error> {
         let handles = &host().handles;
-        if handle == handles.errors_return {
-            return Ok(Handler::Return);
+        if handle == handles.errors_return || handle == handles.errors_throw_exceptions {
+            return Ok(Handler::Return(handle));
         }
         if handle == handles.errors_are_fatal || handle == handles.errors_abort {
             return Ok(Handler::Fatal(handle));
@@ -148,8 +168,7 @@ impl Handler {
     /// A handle for the application, which will free it.
     pub fn handle(&self) -> MPI_Errhandler {
         match self {
-            Handler::Fatal(handle) => *handle,
-            Handler::Return => host().handles.errors_return,
+            Handler::Fatal(handle) | Handler::Return(handle) => *handle,
             Handler::Function(reference) => {
                 add_reference(reference.handle);
                 reference.handle
@@ -175,6 +194,17 @@ pub fn created_in_fortran(handle: MPI_Errhandler, function: InFortran) {
     entries().push(Entry { handle, function: Function::Fortran(function), references: 1 });
 }
 
+/// C++'s bindings have given the proxy through which the function of a handle is to be called. Of handles that [`created`] has not seen, those of
+/// communicators and files, nothing is kept.
+#[cfg(transom_mpich)]
+pub fn set_proxy(handle: MPI_Errhandler, proxy: CxxProxy) {
+    if let Some(entry) = entries().iter_mut().find(|entry| entry.handle == handle)
+        && let Function::C(function) = entry.function
+    {
+        entry.function = Function::Cxx(function, proxy);
+    }
+}
+
 /// The host has given the application one more reference of this handle, from a window of its own. Where the handle is one that [`created`]
 /// has seen it is counted here instead, or the free of it would be taken for the free of the first.
 pub fn given(mut handle: MPI_Errhandler) {
@@ -198,7 +228,8 @@ pub unsafe fn free(handle: *mut MPI_Errhandler) -> bool {
     let handles = &host().handles;
     // SAFETY: valid, as the caller vouches.
     let freed = unsafe { *handle };
-    let predefined = [handles.errors_are_fatal, handles.errors_return, handles.errors_abort].contains(&freed);
+    let predefined =
+        [handles.errors_are_fatal, handles.errors_return, handles.errors_abort, handles.errors_throw_exceptions].contains(&freed);
     if !predefined && !drop_reference(freed) {
         return false;
     }

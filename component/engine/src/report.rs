@@ -86,18 +86,18 @@ pub(crate) fn on_window(win: MPI_Win, window: &Window, call: &'static str, resul
 #[inline(never)]
 pub(crate) fn raise(win: MPI_Win, handler: impl FnOnce() -> Handler, call: &'static str, error: &Error) -> c_int {
     let code = code_for(call, error);
-    call_handler(win, handler(), call, code);
-    code
+    call_handler(win, handler(), call, code)
 }
 
-/// Calls a window's error handler. Nothing is held but the handler's own reference, which unwinding drops.
-pub(crate) fn call_handler(win: MPI_Win, handler: Handler, call: &str, code: c_int) {
+/// Calls a window's error handler, and says what the call that failed is to return. Nothing is held but the handler's own reference, which
+/// unwinding drops.
+pub(crate) fn call_handler(win: MPI_Win, handler: Handler, call: &str, code: c_int) -> c_int {
     match handler {
         Handler::Fatal(_) => {
             let text = text_of(code).unwrap_or_else(|| format!("{call}: {}", comm::error_string(code)));
             fatal(&text, code)
         }
-        Handler::Return => {}
+        Handler::Return(_) => code,
         Handler::Function(reference) => reference.call(win, code),
     }
 }

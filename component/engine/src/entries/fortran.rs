@@ -32,7 +32,8 @@ macro_rules! original {
 #[cfg(transom_mpich)]
 mod family {
     use super::*;
-    use transom::host::abi::MPI_Win;
+    use transom::host::abi::{MPI_Errhandler, MPI_Win};
+    use transom::window::errhandler;
     use transom::window::keyval::{DeleteProxy, State};
 
     /// `MPIR_ATTR_PTR`: C sets or asks. Anything else is an integer of Fortran's.
@@ -43,6 +44,7 @@ mod family {
             Entry::MPII_Win_get_attr => MPII_Win_get_attr as *const () as *mut c_void,
             Entry::MPII_Win_set_attr => MPII_Win_set_attr as *const () as *mut c_void,
             Entry::MPII_Keyval_set_proxy => MPII_Keyval_set_proxy as *const () as *mut c_void,
+            Entry::MPII_Errhandler_set_cxx => MPII_Errhandler_set_cxx as *const () as *mut c_void,
             _ => return None,
         })
     }
@@ -117,6 +119,17 @@ mod family {
         }
         original!(MPII_Keyval_set_proxy(
             keyval => c_int, copy => *const c_void, delete => Option<DeleteProxy>
+        ), otherwise ());
+    }
+
+    /// Comes right after `MPI_Win_create_errhandler` was given a function of C++'s as if it were one of C's. The same call is made for error
+    /// handlers of communicators and files, of which nothing is known here.
+    unsafe extern "C-unwind" fn MPII_Errhandler_set_cxx(errhandler: MPI_Errhandler, proxy: Option<errhandler::CxxProxy>) {
+        if let Some(proxy) = proxy {
+            errhandler::set_proxy(errhandler, proxy);
+        }
+        original!(MPII_Errhandler_set_cxx(
+            errhandler => MPI_Errhandler, proxy => Option<errhandler::CxxProxy>
         ), otherwise ());
     }
 }
