@@ -6,8 +6,8 @@ use common::{Host, Interface, Side};
 
 fn interfaces(host: Host) -> &'static [Interface] {
     match host {
-        // Its wrapper looks for modules elsewhere than PyPI's package has them, and it has none of `mpi_f08` for this compiler.
-        Host::Impi => &[Interface::Mpif],
+        // It has no module `mpi_f08` for this compiler.
+        Host::Impi => &[Interface::Mpif, Interface::UseMpi],
         _ => &[Interface::Mpif, Interface::UseMpi, Interface::MpiF08],
     }
 }
