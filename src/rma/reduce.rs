@@ -149,12 +149,13 @@ impl Reduction {
                 return Err(Error { class: Class::Type, what: What::Signature { origin, target } });
             }
         }
-        let undefined = Error::text(Class::Op, "the operation is not defined on the datatype");
-        let kernel = datatype::kernel(op, element).ok_or(undefined)?;
-        let copy = datatype::kernel(Op::Replace, element).ok_or(undefined)?.bulk;
+        // Whether the operation is defined on a type matters to no empty buffer, and programs rely on that.
         if count == 0 {
             return Ok(None);
         }
+        let undefined = Error::text(Class::Op, "the operation is not defined on the datatype");
+        let kernel = datatype::kernel(op, element).ok_or(undefined)?;
+        let copy = datatype::kernel(Op::Replace, element).ok_or(undefined)?.bulk;
         for buffer in [origin, result].into_iter().flatten() {
             if buffer.address.is_null() {
                 return Err(Error::text(Class::Buffer, "the address of a buffer is null and there are bytes to move"));

@@ -454,6 +454,9 @@ static void accumulates_of_nothing(void) {
         OK(MPI_Get_accumulate(NULL, 0, MPI_INT, i ? &result : NULL, count, MPI_INT, targets[i], 0, count, MPI_INT, MPI_NO_OP,
                               window));
     }
+    /* Bytes have no sum, and no bytes need none. */
+    OK(MPI_Accumulate(NULL, 0, MPI_BYTE, target, 0, 0, MPI_BYTE, MPI_SUM, window));
+    OK(MPI_Get_accumulate(NULL, 0, MPI_BYTE, NULL, 0, MPI_BYTE, target, 0, 0, MPI_BYTE, MPI_SUM, window));
     OK(MPI_Fetch_and_op(buffer, &result, MPI_INT, MPI_PROC_NULL, 0, MPI_SUM, window));
     OK(MPI_Compare_and_swap(buffer, buffer, &result, MPI_INT, MPI_PROC_NULL, 0, window));
     CHECK(result == 7 && memcmp(buffer, untouched, sizeof buffer) == 0, "an operation of nothing changed its buffers");
