@@ -1,11 +1,19 @@
 //! What was done, counted for the summary at `MPI_Finalize`.
 //!
 //! Operations are counted where they happen, in a [`Tally`] of their window: two plain additions, under a nanosecond. Below
-//! `MPI_THREAD_MULTIPLE` one thread at a time is inside MPI, so load-add-store loses nothing; with it the additions are atomic
-//! (a few nanoseconds) so that the sums stay exact. A window's tallies are added to the process's [`TOTALS`] when it is freed.
+//! `MPI_THREAD_MULTIPLE` one thread at a time is inside MPI, so load-add-store loses nothing; with it the additions must be atomic
+//! for the sums to be exact, as much work as a whole put, so that they are made only where somebody will read them
+//! ([`set_unread`]). A window's tallies are added to the process's [`TOTALS`] when it is freed.
 
 use super::threads;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+static UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// Nobody will read what is counted of operations. Called before the first of them.
+pub fn set_unread() {
+    UNREAD.store(true, Relaxed);
+}
 
 /// Kinds of operations, in the order of the summary.
 pub const KINDS: [&str; 6] = ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
@@ -50,9 +58,12 @@ pub struct Tally {
 
 impl Tally {
     /// Counts one operation.
-    #[inline]
+    #[inline(always)]
     pub fn count(&self, bytes: u64) {
         if threads::are_concurrent() {
+            if UNREAD.load(Relaxed) {
+                return;
+            }
             self.operations.fetch_add(1, Relaxed);
             self.bytes.fetch_add(bytes, Relaxed);
         } else {

@@ -10,7 +10,7 @@ mod predefined;
 
 pub use crate::base::element::Element;
 pub use crate::base::op::Op;
-pub use kernels::{Atomic, Bulk, CompareAndSwap, Exchange, Kernel, compare_and_swap, kernel};
+pub use kernels::{Atomic, Bulk, CompareAndSwap, Exchange, Kernel, atomic, compare_and_swap, kernel};
 pub use layout::{Layout, pieces, transfer};
 pub use lookup::{elements, layout};
 pub use predefined::{contiguous_size, element, op, prepare};

@@ -1,5 +1,6 @@
 //! `MPI_Compare_and_swap` (MPI-4.1, section 12.3.4).
 
+use super::reduce::is_alone;
 use super::target::unreached;
 use crate::base::error::{Class, Error};
 use crate::base::stats::{Kind, Path};
@@ -44,10 +45,18 @@ pub unsafe fn compare_and_swap_at_once(window: &Window, arguments: &Compare) -> 
     }
     // SAFETY: inside the target's memory, as checked.
     let place = unsafe { peer.base.add(offset as usize) };
-    if !(place as usize).is_multiple_of(size as usize) || window.is_private(rank) || !window.epochs.covers(rank) {
+    // As in `at_once` of other accumulates: no division.
+    if place as u64 & (size - 1) != 0 || window.is_private(rank) || !window.epochs.covers(rank) {
         return false;
     }
-    let Some(announced) = window.try_announce(rank, offset, size) else { return false };
+    let announced = if is_alone(window, rank) {
+        None
+    } else {
+        match window.try_announce(rank, offset, size) {
+            Some(announced) => Some(announced),
+            None => return false,
+        }
+    };
     // SAFETY: aligned, inside the target's memory; the buffers are vouched for.
     unsafe { atomic(place, origin, compare, result) };
     drop(announced);

@@ -45,6 +45,12 @@ const BULK: u64 = 1024;
 /// Bytes of private memory that are worked on at once.
 const CHUNK: usize = 16 * 1024;
 
+/// Is nobody else at this target, and no other thread of this rank inside MPI? Then there is nothing to exclude.
+#[inline(always)]
+pub(super) fn is_alone(window: &Window, rank: c_int) -> bool {
+    window.epochs.held(rank) == Held::Exclusive && !threads::are_concurrent()
+}
+
 /// The common case, without any way to fail or to wait: whether it is done. Elements of an atomic's size, side by side, on mapped memory, fewer than
 /// would be done in bulk, while nobody has them in bulk. What is refused here has changed nothing.
 ///
@@ -60,15 +66,15 @@ pub(super) unsafe fn at_once(
     kind: Kind,
 ) -> bool {
     let (Some(op), Some(element)) = (datatype::op(op), datatype::element(target.datatype)) else { return false };
-    let Some(Kernel { atomic: Some(atomic), .. }) = datatype::kernel(op, element) else { return false };
+    let Some(atomic) = datatype::atomic(op, element) else { return false };
     let Some(peer) = window.peer(target.rank) else { return false };
     let size = element.size() as u64;
     // A negative count or displacement is a huge one here.
     let count = target.count as u64;
-    if count == 0 || count >= BULK / size {
+    let bytes = count.min(BULK) * size;
+    if bytes == 0 || bytes >= BULK {
         return false;
     }
-    let bytes = count * size;
     let Some(offset) = (target.displacement as u64).checked_mul(peer.unit) else { return false };
     if offset > peer.size || bytes > peer.size - offset {
         return false;
@@ -78,11 +84,11 @@ pub(super) unsafe fn at_once(
     }
     // SAFETY: inside the target's memory, as checked.
     let place = unsafe { peer.base.add(offset as usize) };
-    if !(place as usize).is_multiple_of(size as usize) || window.is_private(target.rank) || !window.epochs.covers(target.rank) {
+    // What an atomic holds has a power of two for its size; a division takes as long as the atomic.
+    if place as u64 & (size - 1) != 0 || window.is_private(target.rank) || !window.epochs.covers(target.rank) {
         return false;
     }
-    // Where nobody else is at this target there is nothing to exclude.
-    let announced = if window.epochs.held(target.rank) == Held::Exclusive && !threads::are_concurrent() {
+    let announced = if is_alone(window, target.rank) {
         None
     } else {
         match window.try_announce(target.rank, offset, bytes) {
@@ -207,8 +213,7 @@ impl Reduction {
     }
 
     unsafe fn run_mapped(&self, window: &Window, target: *mut u8, origin: *const u8, result: *mut u8) -> Result<(), Error> {
-        // Nobody else is at this target, and no other thread of this rank inside MPI: nothing to exclude.
-        if window.epochs.held(self.rank) == Held::Exclusive && !threads::are_concurrent() {
+        if is_alone(window, self.rank) {
             // SAFETY: as for `run`.
             unsafe { self.in_bulk(target, origin, result) };
             return Ok(());

@@ -199,7 +199,7 @@ impl Window {
     }
 
     /// [`Window::announce`] where nobody has the elements in bulk.
-    #[inline]
+    #[inline(always)]
     pub fn try_announce(&self, target: c_int, position: u64, bytes: u64) -> Option<ElementAccess<'_>> {
         self.as_origin().try_enter(self.team().exclusion(target as u32), StripeSet::of(position, bytes))
     }

@@ -77,6 +77,12 @@ pub fn kernel(op: Op, element: Element) -> Option<Kernel> {
     Some(Kernel { bulk, atomic: forms.atomic })
 }
 
+/// [`Kernel::atomic`] alone: two loads.
+#[inline(always)]
+pub fn atomic(op: Op, element: Element) -> Option<Atomic> {
+    TABLE[op as usize][element as usize].as_ref()?.atomic
+}
+
 /// What the table holds: a kernel whose bulk form is still to be chosen.
 #[derive(Clone, Copy)]
 struct Forms {

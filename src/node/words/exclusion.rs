@@ -405,7 +405,7 @@ impl<'a> Origin<'a> {
     }
 
     /// Enters for atomics on elements in `stripes` of `target`, unless somebody has one of them in bulk. Never waits.
-    #[inline]
+    #[inline(always)]
     pub fn try_enter(self, target: &ExclusionWords, stripes: StripeSet) -> Option<ElementAccess<'a>> {
         let Announcement { announced, drains, .. } = self.announcement;
         if self.counts {

@@ -8,7 +8,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use transom::base::log::{self, verbose};
-use transom::base::stats::{Decline, KINDS, PATHS, TOTALS};
+use transom::base::stats::{self, Decline, KINDS, PATHS, TOTALS};
 use transom::base::{config, functions, threads};
 use transom::datatype;
 use transom::host::abi::{self, SUCCESS};
@@ -65,6 +65,9 @@ fn after_init(code: c_int) {
         // SAFETY: MPI is initialised; `level` is a valid place for the result.
         if unsafe { (host().call.MPI_Query_thread)(&mut level) } == SUCCESS && level == abi::THREAD_MULTIPLE {
             threads::set_concurrent();
+        }
+        if !config::get().stats {
+            stats::set_unread();
         }
         let world = host().handles.comm_world;
         let (rank, size) = (comm::rank(world)?, comm::size(world)?);
