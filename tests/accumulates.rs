@@ -114,6 +114,13 @@ fn threads_on_one_window(on: Side) {
     }
 }
 
+/// Thirty-two origins on the cores that there are.
+fn threads_of_eight_ranks(on: Side) {
+    for job in on_each(on, "atomics", 8, "threads_on_one_window", &ONE_OF_EACH) {
+        job.limit(300).passes();
+    }
+}
+
 fn threads_on_several_windows(on: Side) {
     for job in on_each(on, "atomics", 2, "threads_on_several_windows", &ONE_OF_EACH) {
         job.passes();
@@ -150,6 +157,7 @@ on_hosts! {
     one_origins_calls_keep_their_order;
     windows_freed_at_once;
     threads_on_one_window, bare: [mpich] "Open MPI 4.1.4 dies";
+    threads_of_eight_ranks, bare: [] "hosts spin, and thirty-two threads on fewer cores take minutes";
     threads_on_several_windows;
     threads_in_one_exclusive_epoch, bare: [mpich] "Open MPI 4.1.4 loses updates";
     wrong_accumulates_are_refused, bare: [] "hosts check little of it";

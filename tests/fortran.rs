@@ -55,6 +55,23 @@ fn sections_of_arrays(on: Side) {
     pass(on, "operations", 2, &["sections"]);
 }
 
+fn accumulates_of_fortrans_types(on: Side) {
+    pass(on, "accumulates", 2, &["elements"]);
+}
+
+fn counters(on: Side) {
+    pass(on, "accumulates", 3, &["counters"]);
+}
+
+/// Case 57.
+fn requests_fill_their_buffers(on: Side) {
+    pass(on, "accumulates", 2, &["requests"]);
+}
+
+fn posts_and_tests(on: Side) {
+    pass(on, "accumulates", 3, &["posts"]);
+}
+
 /// Case 22.
 fn windows_of_many_gigabytes(on: Side) {
     pass(on, "operations", 2, &["far_away"]);
@@ -125,6 +142,10 @@ on_hosts_with_fortran! {
     epochs;
     bottom_is_an_address;
     sections_of_arrays;
+    accumulates_of_fortrans_types;
+    counters, bare except: [openmpi] "Open MPI 4.1.4 dies of MPI_Compare_and_swap";
+    requests_fill_their_buffers;
+    posts_and_tests;
     windows_of_many_gigabytes, bare except: [mpich openmpi] "MPICH 4.0.2 finds wrong values, and Open MPI 4.1.4 needs minutes";
     predefined_attributes_are_numbers;
     attributes_call_fortran_back;
