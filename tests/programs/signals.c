@@ -98,7 +98,7 @@ static void fences(const struct made *made) {
 static void accumulates(const struct made *made) {
     static long ones[BULK], found[BULK];
     /* Enough for some hundred milliseconds. */
-    int count = rounds(is_private(chosen) ? 400 : 6000);
+    int count = rounds(is_private(chosen) ? 2000 : 12000);
     long one = 1, old, expected = 0, is;
     MPI_Request request;
     for (int i = 0; i < BULK; i++)
