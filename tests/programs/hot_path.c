@@ -170,6 +170,46 @@ static void everything_else(int target) {
     STEP(MPI_Win_unlock_all(window));
 }
 
+/* Accumulates of every kind, element by element, on a cell of this rank's own. */
+static void accumulates(int target) {
+    long one = 1, old = 0, zero = 0;
+    MPI_Aint cell = rank * 2;
+    STEP(MPI_Win_lock_all(0, window));
+    for (long round = 0; round < rounds / 10; round++) {
+        STEP(MPI_Accumulate(&one, 1, MPI_LONG, target, cell, 1, MPI_LONG, MPI_REPLACE, window));
+        STEP(MPI_Fetch_and_op(&one, &old, MPI_LONG, target, cell, MPI_SUM, window));
+        STEP(MPI_Win_flush(target, window));
+        if (old != 1)
+            wrong_round = (int)round;
+        STEP(MPI_Get_accumulate(&one, 1, MPI_LONG, &old, 1, MPI_LONG, target, cell, 1, MPI_LONG, MPI_SUM, window));
+        STEP(MPI_Win_flush_local(target, window));
+        if (old != 2)
+            wrong_round = (int)round;
+        one = 3;
+        STEP(MPI_Compare_and_swap(&zero, &one, &old, MPI_LONG, target, cell, window));
+        STEP(MPI_Win_flush(target, window));
+        if (old != 3)
+            wrong_round = (int)round;
+        one = 1;
+    }
+    STEP(MPI_Win_unlock_all(window));
+}
+
+/* Many elements under stripes. Only one rank: two that draw the same stripe wait for each other. */
+static void bulk_accumulates(int target) {
+    enum { MANY = 256 };
+    static long ones[MANY], found[MANY];
+    if (rank != 0)
+        return;
+    STEP(MPI_Win_lock_all(0, window));
+    for (long round = 0; round < rounds / 10; round++) {
+        STEP(MPI_Accumulate(ones, MANY, MPI_LONG, target, 8, MANY, MPI_LONG, MPI_SUM, window));
+        STEP(MPI_Get_accumulate(ones, MANY, MPI_LONG, found, MANY, MPI_LONG, target, 8, MANY, MPI_LONG, MPI_NO_OP, window));
+        STEP(MPI_Win_flush_all(window));
+    }
+    STEP(MPI_Win_unlock_all(window));
+}
+
 static volatile int filter_works, counter_works;
 
 struct loop {
@@ -226,6 +266,8 @@ int main(int argc, char **argv) {
         measure((struct loop){"put and flush", put_and_flush, target});
         measure((struct loop){"get and flush", get_and_flush, target});
         measure((struct loop){"lock and unlock", lock_and_unlock, target});
+        measure((struct loop){"accumulates", accumulates, target});
+        measure((struct loop){"bulk accumulates", bulk_accumulates, target});
         measure((struct loop){"everything else", everything_else, target});
     }
     OK(MPI_Win_free(&window));
