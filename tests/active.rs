@@ -88,7 +88,7 @@ on_hosts! {
     overlapping_groups, bare: [openmpi] "MPICH spins, and takes minutes";
     overlapping_groups_of_more_ranks_than_cores, bare: [openmpi] "MPICH spins, and takes minutes";
     start_before_post;
-    every_assertion;
+    every_assertion, bare except: [openmpi5] "Open MPI 5.0.11 shows an old value";
     test_is_false_then_true;
     waits_and_tests_progress_messages;
     two_windows_at_once;
