@@ -1,6 +1,7 @@
 //! What every room stands on: configuration, errors, statistics, the log, and the C tables that separately built objects share.
 //! Nothing here knows MPI, a mapping or a window.
 
+pub mod combined;
 pub mod config;
 pub mod element;
 pub mod error;

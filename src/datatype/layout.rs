@@ -1,182 +1,238 @@
-//! Layouts of predefined types, and moving bytes between two of them.
+//! The layout of one item of a datatype, and of a buffer of many.
 
+use super::combiner::shape;
+use super::cursor::Cursor;
+use super::shape::{Block, Shape};
+use crate::base::combined::Combined;
 use crate::base::element::Element;
 use core::ffi::c_int;
-use core::ptr;
+use core::ops::Deref;
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
 
-/// A run of bytes at an offset.
+/// What the elements of a datatype have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    /// From the element's beginning.
-    offset: u64,
-    /// Length in bytes.
-    length: u64,
+enum Basics {
+    /// There are none.
+    Nothing,
+    /// All are this one.
+    All(Element),
+    /// Several, or some that no reduction knows.
+    Mixed,
 }
 
-/// One item of a datatype: `elements` elements, each of one or two runs, `extent` bytes apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl Basics {
+    fn and(self, other: Basics) -> Basics {
+        match (self, other) {
+            (Basics::Nothing, one) | (one, Basics::Nothing) => one,
+            (one, other) if one == other => one,
+            _ => Basics::Mixed,
+        }
+    }
+}
+
+/// One item of a datatype.
+#[derive(Clone, Debug)]
 pub struct Layout {
-    runs: [Run; 2],
-    run_count: usize,
-    extent: u64,
-    elements: u64,
+    /// Its data.
+    data: Shape,
+    /// Its elements, with the padding in them: what reductions walk through. `None` where no element has any.
+    padded: Option<Shape>,
+    basics: Basics,
+    /// From one item to the next.
+    extent: i64,
+    size: u64,
+    low: i64,
+    high: i64,
+    /// As [`Shape::offset_bits`].
+    offset_bits: u64,
 }
 
 impl Layout {
-    /// `bytes` in one piece.
-    pub const fn contiguous(bytes: u64) -> Layout {
-        let run = Run { offset: 0, length: bytes };
-        Layout { runs: [run, run], run_count: 1, extent: bytes, elements: 1 }
+    /// `None` where the numbers pass 64 bits.
+    fn new(data: Shape, padded: Option<Shape>, basics: Basics, extent: i64) -> Option<Layout> {
+        let (size, (low, high)) = (data.size()?, data.bounds()?);
+        if let Some(padded) = &padded {
+            padded.size()?;
+            padded.bounds()?;
+        }
+        let offset_bits = padded.as_ref().unwrap_or(&data).offset_bits();
+        let basics = if size == 0 { Basics::Nothing } else { basics };
+        Some(Layout { data, padded, basics, extent, size, low, high, offset_bits })
+    }
+
+    fn whole(bytes: u64, basics: Basics) -> Layout {
+        let (extent, high) = (bytes as i64, bytes as i64);
+        Layout { data: Shape::run(bytes), padded: None, basics, extent, size: bytes, low: 0, high, offset_bits: 0 }
+    }
+
+    /// So many bytes in one piece, of which no reduction knows the elements.
+    pub fn contiguous(bytes: u64) -> Layout {
+        Layout::whole(bytes, Basics::Mixed)
     }
 
     /// An element of a predefined type. Padding in it belongs to nobody and is never touched.
-    pub const fn of(element: Element) -> Layout {
-        let index_length = size_of::<c_int>() as u64;
-        let index_at = match element {
-            Element::ShortInt => 4,
-            Element::DoubleInt | Element::LongInt => 8,
-            Element::LongDoubleInt => 16,
-            whole => return Layout::contiguous(whole.size() as u64),
-        };
-        let value = Run { offset: 0, length: element.size() as u64 - index_length };
-        let index = Run { offset: index_at, length: index_length };
-        Layout { runs: [value, index], run_count: 2, extent: element.extent() as u64, elements: 1 }
+    pub fn of(element: Element) -> Layout {
+        let basics = Basics::All(element);
+        let Some(parts) = parts(element) else { return Layout::whole(element.size() as u64, basics) };
+        Layout {
+            data: Shape::Blocks { base: 0, blocks: Cow::Borrowed(parts) },
+            padded: Some(Shape::run(element.extent() as u64)),
+            basics,
+            extent: element.extent() as i64,
+            size: element.size() as u64,
+            low: 0,
+            high: parts[1].offset + parts[1].bytes as i64,
+            offset_bits: 0,
+        }
     }
 
-    /// `count` items one behind the other; `None` where the numbers pass 64 bits.
-    pub const fn repeat(mut self, count: u64) -> Option<Layout> {
-        match self.elements.checked_mul(count) {
-            Some(elements) => {
-                self.elements = elements;
-                match self.extent.checked_mul(elements) {
-                    Some(extent) if extent <= i64::MAX as u64 => Some(self),
-                    _ => None,
-                }
-            }
-            None => None,
-        }
+    /// A derived datatype of this extent; `None` where the numbers pass 64 bits.
+    pub(super) fn derived<T: Deref<Target = Layout>>(combined: &Combined<T>, extent: i64) -> Option<Layout> {
+        let data = shape(combined, |part| (&part.data, part.extent))?;
+        let mut basics = Basics::Nothing;
+        let mut is_padded = false;
+        combined.for_each_part(|part| {
+            basics = basics.and(part.basics);
+            is_padded |= part.padded.is_some();
+        });
+        let padded = match is_padded {
+            true => Some(shape(combined, |part| (part.padded.as_ref().unwrap_or(&part.data), part.extent))?),
+            false => None,
+        };
+        Layout::new(data, padded, basics, extent)
     }
 
     /// Bytes of data.
     pub fn size(&self) -> u64 {
-        self.runs[..self.run_count].iter().map(|run| run.length).sum::<u64>() * self.elements
-    }
-
-    /// Bytes from the first to the last one touched.
-    pub fn span(&self) -> u64 {
-        let last = self.runs[self.run_count - 1];
-        match self.elements {
-            0 => 0,
-            elements => (elements - 1) * self.extent + last.offset + last.length,
-        }
-    }
-
-    /// In one piece?
-    pub fn is_contiguous(&self) -> bool {
-        self.run_count == 1 && self.runs[0].length == self.extent
-    }
-
-    /// The run that contains the data byte `position`, from there on: its offset in memory and its length.
-    fn run_at(&self, position: u64) -> Run {
-        if self.is_contiguous() {
-            return Run { offset: position, length: self.extent * self.elements - position };
-        }
-        let element_size = self.size() / self.elements;
-        let (element, mut within) = (position / element_size, position % element_size);
-        for run in &self.runs[..self.run_count] {
-            if within < run.length {
-                return Run { offset: element * self.extent + run.offset + within, length: run.length - within };
-            }
-            within -= run.length;
-        }
-        unreachable!("a position inside the element lies in one of its runs")
+        self.size
     }
 }
 
-/// Calls `each` with every piece of two layouts of equal size that is one run in both: its offset in the first, in the second, and its length.
-pub fn pieces<E>(first: &Layout, second: &Layout, mut each: impl FnMut(u64, u64, u64) -> Result<(), E>) -> Result<(), E> {
-    let size = first.size();
-    let mut position = 0;
-    while position < size {
-        let (one, other) = (first.run_at(position), second.run_at(position));
-        let length = one.length.min(other.length);
-        each(one.offset, other.offset, length)?;
-        position += length;
+/// Value and index of a pair with padding; `None` for every other element.
+pub const fn parts(element: Element) -> Option<&'static [Block; 2]> {
+    const INDEX: u64 = size_of::<c_int>() as u64;
+    const fn pair(value: u64, index_at: i64) -> [Block; 2] {
+        [Block { offset: 0, bytes: value }, Block { offset: index_at, bytes: INDEX }]
     }
-    Ok(())
+    const SHORT_INT: [Block; 2] = pair(2, 4);
+    const EIGHT_INT: [Block; 2] = pair(8, 8);
+    const LONG_DOUBLE_INT: [Block; 2] = pair(16, 16);
+    match element {
+        Element::ShortInt => Some(&SHORT_INT),
+        // Their padding is behind the index.
+        Element::DoubleInt | Element::LongInt => Some(&EIGHT_INT),
+        Element::LongDoubleInt => Some(&LONG_DOUBLE_INT),
+        _ => None,
+    }
 }
 
-/// Moves the data of one layout into another of equal size, run by run.
-///
-/// # Safety
-/// `from` and `to` are valid for the spans of their layouts, and `from_layout.size() == to_layout.size()`. Another process may write there
-/// too: only raw copies are made.
-pub unsafe fn transfer(from: *const u8, from_layout: &Layout, to: *mut u8, to_layout: &Layout) {
-    let Ok(()) = pieces(from_layout, to_layout, |source, sink, length| {
-        // SAFETY: both runs lie inside the spans that the caller vouches for.
-        unsafe { ptr::copy(from.add(source as usize), to.add(sink as usize), length as usize) };
-        Ok::<(), core::convert::Infallible>(())
-    });
+/// A layout for as long as it is needed.
+#[derive(Clone, Debug)]
+pub enum Held {
+    /// Of a predefined type.
+    Predefined(&'static Layout),
+    /// Of a derived one; it outlives the datatype.
+    Derived(Arc<Layout>),
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn padding_is_neither_read_nor_written() {
-        let layout = Layout::of(Element::ShortInt).repeat(2).unwrap();
-        let from: Vec<u8> = (1..=16).collect();
-        let mut to = vec![0; 16];
-        // SAFETY: both hold the layout's span.
-        unsafe { transfer(from.as_ptr(), &layout, to.as_mut_ptr(), &layout) };
-        assert_eq!(to, [1, 2, 0, 0, 5, 6, 7, 8, 9, 10, 0, 0, 13, 14, 15, 16]);
-        assert_eq!((layout.size(), layout.span()), (12, 16));
-        let layout = Layout::of(Element::DoubleInt).repeat(2).unwrap();
-        assert_eq!((layout.size(), layout.span(), layout.is_contiguous()), (24, 28, false));
+impl Held {
+    /// Of a predefined type that is this element.
+    #[inline]
+    pub fn of(element: Element) -> Held {
+        static LAYOUTS: LazyLock<Vec<Layout>> = LazyLock::new(|| Element::ALL.iter().copied().map(Layout::of).collect());
+        Held::Predefined(&LAYOUTS[element as usize])
     }
+}
 
-    #[test]
-    fn nothing_of_nothing() {
-        let none = Layout::of(Element::DoubleInt).repeat(0).unwrap();
-        assert_eq!((none.size(), none.span()), (0, 0));
-        assert!(Layout::contiguous(8).repeat(u64::MAX / 4).is_none());
-        assert!(Layout::contiguous(8).repeat(1 << 60).is_none(), "an extent past what a displacement can name");
-    }
+impl Deref for Held {
+    type Target = Layout;
 
-    /// As C structures: bytes of the value, offset of the index, extent.
-    const PAIRS: [(Element, u64, u64, u64); 5] = [
-        (Element::ShortInt, 2, 4, 8),
-        (Element::DoubleInt, 8, 8, 16),
-        (Element::LongInt, 8, 8, 16),
-        (Element::FloatInt, 4, 4, 8),
-        (Element::LongDoubleInt, 16, 16, 32),
-    ];
-
-    /// Offsets of the data bytes in order, spelled out.
-    fn naive((_, value, index, extent): (Element, u64, u64, u64), count: u64) -> Vec<u64> {
-        (0..count).flat_map(|element| (0..value).chain(index..index + 4).map(move |byte| element * extent + byte)).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn bytes_go_where_the_type_map_says(first in 0..5usize, second in 0..5usize, count in 0..20u64) {
-            // Two layouts of equal size: as many bytes of the second as the first has, where that comes out even.
-            let from = Layout::of(PAIRS[first].0).repeat(count).unwrap();
-            let element = Layout::of(PAIRS[second].0);
-            prop_assume!(from.size().is_multiple_of(element.size()));
-            let to_count = from.size() / element.size();
-            let to = element.repeat(to_count).unwrap();
-            let source: Vec<u8> = (0..from.span()).map(|byte| byte as u8 ^ 0x5a).collect();
-            let mut sink = vec![0xee; to.span() as usize];
-            let mut expected = sink.clone();
-            for (read, written) in naive(PAIRS[first], count).into_iter().zip(naive(PAIRS[second], to_count)) {
-                expected[written as usize] = source[read as usize];
-            }
-            // SAFETY: both hold the spans of their layouts, whose sizes are equal.
-            unsafe { transfer(source.as_ptr(), &from, sink.as_mut_ptr(), &to) };
-            prop_assert_eq!(sink, expected);
+    #[inline]
+    fn deref(&self) -> &Layout {
+        match self {
+            Held::Predefined(layout) => layout,
+            Held::Derived(layout) => layout,
         }
     }
 }
+
+/// A buffer: so many items of a datatype.
+#[derive(Clone, Debug)]
+pub struct Items {
+    layout: Held,
+    count: u64,
+    size: u64,
+    low: i64,
+    high: i64,
+}
+
+impl Items {
+    /// `None` where the numbers pass 64 bits.
+    pub fn new(layout: Held, count: u64) -> Option<Items> {
+        let size = layout.size.checked_mul(count)?;
+        if size == 0 {
+            return Some(Items { layout, count: 0, size: 0, low: 0, high: 0 });
+        }
+        let last = i64::try_from(count - 1).ok()?.checked_mul(layout.extent)?;
+        // The padding of elements is walked through, too.
+        i64::try_from(size).ok()?.checked_mul(3)?;
+        let (low, high) = (layout.low.checked_add(last.min(0))?, layout.high.checked_add(last.max(0))?);
+        Some(Items { layout, count, size, low, high })
+    }
+
+    /// Bytes of data.
+    #[inline]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Offset of the first byte touched; may be negative.
+    #[inline]
+    pub fn low(&self) -> i64 {
+        self.low
+    }
+
+    /// Offset of the first byte behind the last one touched.
+    #[inline]
+    pub fn high(&self) -> i64 {
+        self.high
+    }
+
+    /// All of it, where that is one run without padding.
+    pub fn as_run(&self) -> Option<Block> {
+        let run = self.layout.data.as_run()?;
+        let is_one = self.count == 1 || run.bytes as i64 == self.layout.extent;
+        (is_one && self.layout.padded.is_none() && self.size > 0).then_some(Block { offset: run.offset, bytes: self.size })
+    }
+
+    /// Through the data.
+    pub fn cursor(&self) -> Cursor<'_> {
+        Cursor::new(&self.layout.data, self.count, self.layout.extent)
+    }
+
+    /// Through the elements: runs of whole ones, padding in them included.
+    pub fn elements(&self) -> Cursor<'_> {
+        Cursor::new(self.layout.padded.as_ref().unwrap_or(&self.layout.data), self.count, self.layout.extent)
+    }
+
+    /// What all elements are, if there are any and a reduction knows them; `Err` where they are not the same.
+    pub fn element(&self) -> Result<Option<Element>, NotAlike> {
+        match self.layout.basics {
+            _ if self.size == 0 => Ok(None),
+            Basics::Nothing => Ok(None),
+            Basics::All(element) => Ok(Some(element)),
+            Basics::Mixed => Err(NotAlike),
+        }
+    }
+
+    /// Do all elements begin at multiples of their size (a power of two), if the buffer's address is one? May say no although they do.
+    pub fn is_aligned(&self, size: usize) -> bool {
+        let between = if self.count > 1 { self.layout.extent as u64 } else { 0 };
+        (self.layout.offset_bits | between) & (size as u64 - 1) == 0
+    }
+}
+
+/// A datatype has elements of several kinds.
+#[derive(Clone, Copy, Debug)]
+pub struct NotAlike;

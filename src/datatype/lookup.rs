@@ -1,129 +1,144 @@
-//! From a datatype handle to its layout.
+//! From a datatype handle to its layout. A derived datatype is taken apart at its first use; what comes out of that is kept as an attribute of
+//! the datatype and ends with it, as the host gives handles to new datatypes. Each thread remembers the last few it has used.
 
-use super::Element;
-use super::layout::Layout;
+use super::layout::{Held, Items, Layout};
 use super::predefined::{contiguous_size, element};
+use crate::base::element::Element;
 use crate::base::error::{Class, Error};
-use crate::host::abi::{self, MPI_Datatype, combiner};
-use crate::host::table::host;
-use core::ffi::c_int;
-use core::mem::MaybeUninit;
-use core::ptr;
+use crate::host::abi::{MPI_Datatype, combiner};
+use crate::host::attribute::{Attribute, datatypes_ended};
+use crate::host::datatype::{self, Made};
+use std::cell::RefCell;
+use std::sync::Arc;
 
-/// The layout of one item of any datatype that is served: predefined ones and contiguous repetitions of them.
-#[cold]
-pub fn layout(datatype: MPI_Datatype) -> Result<Layout, Error> {
-    let (leaf, count) = repeated(datatype, 0)?;
-    let one = match (contiguous_size(leaf), element(leaf)) {
-        (Some(size), _) => Layout::contiguous(size),
-        (None, Some(element)) => Layout::of(element),
-        (None, None) => Layout::contiguous(size(leaf)?),
-    };
-    one.repeat(count).ok_or(too_large())
+/// A buffer of `count` items; the argument's name is for the error where it is negative.
+pub fn items(argument: &'static str, count: i64, datatype: MPI_Datatype) -> Result<Items, Error> {
+    let count = u64::try_from(count).map_err(|_| Error::value(Class::Count, argument, count))?;
+    Items::new(layout(datatype)?, count).ok_or(Error::text(Class::Count, "count and datatype describe more than memory"))
 }
 
-/// The elements of one item of a datatype, side by side: which, and how many.
-#[inline]
-pub fn elements(datatype: MPI_Datatype) -> Result<(Element, u64), Error> {
+/// The layout of one item.
+///
+/// Cost: of a predefined type a look into a table; of a derived one that this thread has used lately the same; of another known one a call
+/// of the host; of a new one as much as its constructor.
+pub fn layout(datatype: MPI_Datatype) -> Result<Held, Error> {
     match element(datatype) {
-        Some(element) => Ok((element, 1)),
-        None => repeated_elements(datatype),
+        Some(element) => Ok(Held::of(element)),
+        None => remembered(datatype),
     }
 }
 
+/// Datatypes that a thread remembers.
+const REMEMBERED: usize = 8;
+
+/// What a thread remembers: at a handle's index, the handle and its layout.
+struct Memory {
+    /// [`datatypes_ended`] when the first of them was looked up.
+    ended: u64,
+    known: [Option<(MPI_Datatype, Held)>; REMEMBERED],
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = const { RefCell::new(Memory { ended: 0, known: [const { None }; REMEMBERED] }) };
+}
+
+fn index(datatype: MPI_Datatype) -> usize {
+    // Numbers of handles in the MPICH family, addresses of objects in the Open MPI family.
+    let bits = datatype.0 as usize;
+    (if cfg!(transom_mpich) { bits } else { bits >> 4 ^ bits >> 9 }) % REMEMBERED
+}
+
+fn remembered(datatype: MPI_Datatype) -> Result<Held, Error> {
+    let slot = index(datatype);
+    let ended = datatypes_ended();
+    let found = MEMORY.try_with(|memory| {
+        let memory = memory.try_borrow().ok()?;
+        match &memory.known[slot] {
+            Some((handle, layout)) if *handle == datatype && memory.ended == ended => Some(layout.clone()),
+            _ => None,
+        }
+    });
+    if let Ok(Some(layout)) = found {
+        return Ok(layout);
+    }
+    let (layout, is_known) = looked_up(datatype)?;
+    if is_known {
+        // A thread that is ending remembers nothing any more.
+        let _ = MEMORY.try_with(|memory| {
+            let Ok(mut memory) = memory.try_borrow_mut() else { return };
+            if memory.ended != ended {
+                *memory = Memory { ended, known: [const { None }; REMEMBERED] };
+            }
+            memory.known[slot] = Some((datatype, layout.clone()));
+        });
+    }
+    Ok(layout)
+}
+
+static KNOWN: Attribute<Layout, MPI_Datatype> = Attribute::new();
+
+/// The layout, and whether it may be remembered until the datatype ends.
 #[cold]
-fn repeated_elements(datatype: MPI_Datatype) -> Result<(Element, u64), Error> {
-    let (leaf, count) = repeated(datatype, 0)?;
-    match element(leaf).or_else(|| unnamed(leaf)) {
-        Some(element) => Ok((element, count)),
-        None => Err(Error::text(Class::Type, "no reduction knows the datatype")),
-    }
-}
-
-/// The element of a type that Fortran has asked for by precision or range.
-fn unnamed(datatype: MPI_Datatype) -> Option<Element> {
-    let size = size(datatype).ok()?;
-    combiner::category(combiner_of(datatype)?, size)?.element(size as usize)
-}
-
-fn too_large() -> Error {
-    Error::text(Class::Type, "the datatype is larger than memory")
-}
-
-/// Types are built bottom up, so nesting is finite; this bounds it against a damaged handle.
-const DEEPEST: u32 = 64;
-
-/// The predefined datatype that a datatype repeats, and how often.
-fn repeated(datatype: MPI_Datatype, depth: u32) -> Result<(MPI_Datatype, u64), Error> {
-    if contiguous_size(datatype).is_some() || element(datatype).is_some() {
-        return Ok((datatype, 1));
-    }
-    let host = host();
-    if datatype == host.handles.datatype_null || is_nothing(datatype) {
+fn looked_up(datatype: MPI_Datatype) -> Result<(Held, bool), Error> {
+    if datatype::is_null(datatype) {
         return Err(Error::text(Class::Type, "the datatype is null"));
     }
-    if depth > DEEPEST {
-        return Err(Error::not_supported("a datatype nested more than 64 deep"));
+    if let Some(layout) = KNOWN.get(datatype)? {
+        return Ok((Held::Derived(layout), true));
     }
-    match combiner_of(datatype).ok_or(Error::text(Class::Type, "the host does not know the datatype"))? {
-        kind if combiner::PREDEFINED.contains(&kind) => Ok((datatype, 1)),
-        kind @ (combiner::DUP | combiner::CONTIGUOUS) => {
-            let (count, inner) = contents(datatype, kind == combiner::CONTIGUOUS)?;
-            let found = repeated(inner, depth + 1);
-            release(inner);
-            let (leaf, inner_count) = found?;
-            inner_count.checked_mul(count).map(|count| (leaf, count)).ok_or(too_large())
-        }
-        _ => Err(Error::not_supported("datatypes other than predefined and contiguous ones")),
-    }
-}
-
-/// Count and inner type of a contiguous type or a duplicate.
-fn contents(datatype: MPI_Datatype, counted: bool) -> Result<(u64, MPI_Datatype), Error> {
-    let mut count: c_int = 1;
-    let mut inner = MaybeUninit::<MPI_Datatype>::uninit();
-    // SAFETY: a contiguous type has one integer and one datatype, a duplicate one datatype; there is room for both.
-    let code = unsafe {
-        (host().call.MPI_Type_get_contents)(datatype, c_int::from(counted), 0, 1, &mut count, ptr::null_mut(), inner.as_mut_ptr())
+    let layout = match contiguous_size(datatype) {
+        Some(size) => Arc::new(Layout::contiguous(size)),
+        None => Arc::new(taken_apart(datatype, 0)?),
     };
-    if code != abi::SUCCESS {
-        return Err(Error::text(Class::Type, "the host does not give the datatype's contents"));
+    if !datatype::is_committed(datatype) {
+        return Err(Error::text(Class::Type, "the datatype is not committed"));
     }
-    // SAFETY: written by the successful call.
-    Ok((count as u64, unsafe { inner.assume_init() }))
+    let is_known = KNOWN.set(datatype, Arc::clone(&layout)).is_ok();
+    Ok((Held::Derived(layout), is_known))
 }
 
-/// `MPI_Type_get_contents` gives new references of derived types; predefined ones must not be freed.
-fn release(mut datatype: MPI_Datatype) {
-    if element(datatype).is_some() || is_predefined(datatype) {
-        return;
+/// Types are built bottom up, so nesting is finite; this bounds the stack.
+const DEEPEST: u32 = 200;
+
+fn taken_apart(datatype: MPI_Datatype, depth: u32) -> Result<Layout, Error> {
+    if let Some(element) = element(datatype) {
+        return Ok(Layout::of(element));
     }
-    // SAFETY: a reference of our own.
-    unsafe { (host().call.MPI_Type_free)(&mut datatype) };
+    if depth > DEEPEST {
+        return Err(Error::not_supported("a datatype nested more than 200 deep"));
+    }
+    let combined = match datatype::made(datatype)? {
+        Made::Predefined(combiner) => return unnamed(datatype, combiner),
+        Made::Derived(combined) => combined,
+    };
+    let combined = combined.try_map(|inner| taken_apart(inner.datatype(), depth + 1).map(Arc::new))?;
+    let layout = Layout::derived(&combined, datatype::extent(datatype)?);
+    let layout = layout.ok_or(Error::text(Class::Type, "the datatype is larger than memory"))?;
+    match datatype::size(datatype)? {
+        // Whatever the host has told that is not understood: better no transfer than a wrong one.
+        Some(size) if size != layout.size() => Err(Error::text(Class::Type, "the host gives the datatype another size")),
+        _ => Ok(layout),
+    }
 }
 
-fn is_predefined(datatype: MPI_Datatype) -> bool {
-    combiner_of(datatype).is_some_and(|combiner| combiner::PREDEFINED.contains(&combiner))
-}
-
-fn combiner_of(datatype: MPI_Datatype) -> Option<c_int> {
-    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: a live handle and valid places for results.
-    let code =
-        unsafe { (host().call.MPI_Type_get_envelope)(datatype, &mut integers, &mut addresses, &mut datatypes, &mut combiner) };
-    (code == abi::SUCCESS).then_some(combiner)
-}
-
-/// A C null pointer in place of a handle (Open MPI), or zero (MPICH): what an uninitialised static holds.
-fn is_nothing(datatype: MPI_Datatype) -> bool {
-    datatype.0 as usize == 0
+/// The layout of a predefined type that no table has: Fortran's by precision or range have no names, and a host may have types of its own.
+fn unnamed(datatype: MPI_Datatype, combiner: i32) -> Result<Layout, Error> {
+    let size = size(datatype)?;
+    Ok(match combiner::category(combiner, size).and_then(|category| category.element(size as usize)) {
+        Some(element) => Layout::of(element),
+        None => Layout::contiguous(size),
+    })
 }
 
 pub(super) fn size(datatype: MPI_Datatype) -> Result<u64, Error> {
-    let mut size = 0;
-    // SAFETY: `size` is a valid place for the result.
-    if unsafe { (host().call.MPI_Type_size)(datatype, &mut size) } != abi::SUCCESS || size < 0 {
-        return Err(Error::text(Class::Type, "the host gives the datatype no size"));
+    datatype::size(datatype)?.ok_or(Error::text(Class::Type, "the host gives the datatype no size"))
+}
+
+/// The element that a single item is, where it is one: of a predefined type, or of what repeats one once.
+pub fn single(datatype: MPI_Datatype) -> Result<Option<Element>, Error> {
+    if let Some(element) = element(datatype) {
+        return Ok(Some(element));
     }
-    Ok(size as u64)
+    let items = items("count", 1, datatype)?;
+    Ok(items.element().ok().flatten().filter(|element| items.size() == element.size() as u64))
 }

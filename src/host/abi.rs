@@ -103,35 +103,43 @@ pub fn win_from_fortran(_: MPI_Fint) -> MPI_Win {
     MPI_Win(core::ptr::null_mut())
 }
 
-/// Combiners of datatypes that are served.
+/// Combiners of datatypes, and the numbers that describe arrays.
 #[allow(missing_docs)]
 pub mod combiner {
     use crate::base::element::{Category, Element};
     use core::ffi::c_int;
-    #[cfg(transom_mpich)]
-    pub const NAMED: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_NAMED as c_int;
-    #[cfg(transom_mpich)]
-    pub const DUP: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_DUP as c_int;
-    #[cfg(transom_mpich)]
-    pub const CONTIGUOUS: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_CONTIGUOUS as c_int;
-    #[cfg(transom_mpich)]
-    pub const F90_REAL: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_REAL as c_int;
-    #[cfg(transom_mpich)]
-    pub const F90_COMPLEX: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_COMPLEX as c_int;
-    #[cfg(transom_mpich)]
-    pub const F90_INTEGER: c_int = mpi_sys::MPIR_Combiner_enum_MPI_COMBINER_F90_INTEGER as c_int;
-    #[cfg(transom_ompi)]
-    pub const NAMED: c_int = mpi_sys::MPI_COMBINER_NAMED as c_int;
-    #[cfg(transom_ompi)]
-    pub const DUP: c_int = mpi_sys::MPI_COMBINER_DUP as c_int;
-    #[cfg(transom_ompi)]
-    pub const CONTIGUOUS: c_int = mpi_sys::MPI_COMBINER_CONTIGUOUS as c_int;
-    #[cfg(transom_ompi)]
-    pub const F90_REAL: c_int = mpi_sys::MPI_COMBINER_F90_REAL as c_int;
-    #[cfg(transom_ompi)]
-    pub const F90_COMPLEX: c_int = mpi_sys::MPI_COMBINER_F90_COMPLEX as c_int;
-    #[cfg(transom_ompi)]
-    pub const F90_INTEGER: c_int = mpi_sys::MPI_COMBINER_F90_INTEGER as c_int;
+    macro_rules! numbers {
+        ($($name:ident $mpich:ident $ompi:ident;)*) => {
+            $(
+                #[cfg(transom_mpich)]
+                pub const $name: c_int = mpi_sys::$mpich as c_int;
+                #[cfg(transom_ompi)]
+                pub const $name: c_int = mpi_sys::$ompi as c_int;
+            )*
+        };
+    }
+    numbers! {
+        NAMED MPIR_Combiner_enum_MPI_COMBINER_NAMED MPI_COMBINER_NAMED;
+        DUP MPIR_Combiner_enum_MPI_COMBINER_DUP MPI_COMBINER_DUP;
+        CONTIGUOUS MPIR_Combiner_enum_MPI_COMBINER_CONTIGUOUS MPI_COMBINER_CONTIGUOUS;
+        VECTOR MPIR_Combiner_enum_MPI_COMBINER_VECTOR MPI_COMBINER_VECTOR;
+        HVECTOR MPIR_Combiner_enum_MPI_COMBINER_HVECTOR MPI_COMBINER_HVECTOR;
+        INDEXED MPIR_Combiner_enum_MPI_COMBINER_INDEXED MPI_COMBINER_INDEXED;
+        HINDEXED MPIR_Combiner_enum_MPI_COMBINER_HINDEXED MPI_COMBINER_HINDEXED;
+        INDEXED_BLOCK MPIR_Combiner_enum_MPI_COMBINER_INDEXED_BLOCK MPI_COMBINER_INDEXED_BLOCK;
+        HINDEXED_BLOCK MPIR_Combiner_enum_MPI_COMBINER_HINDEXED_BLOCK MPI_COMBINER_HINDEXED_BLOCK;
+        STRUCT MPIR_Combiner_enum_MPI_COMBINER_STRUCT MPI_COMBINER_STRUCT;
+        SUBARRAY MPIR_Combiner_enum_MPI_COMBINER_SUBARRAY MPI_COMBINER_SUBARRAY;
+        DARRAY MPIR_Combiner_enum_MPI_COMBINER_DARRAY MPI_COMBINER_DARRAY;
+        RESIZED MPIR_Combiner_enum_MPI_COMBINER_RESIZED MPI_COMBINER_RESIZED;
+        F90_REAL MPIR_Combiner_enum_MPI_COMBINER_F90_REAL MPI_COMBINER_F90_REAL;
+        F90_COMPLEX MPIR_Combiner_enum_MPI_COMBINER_F90_COMPLEX MPI_COMBINER_F90_COMPLEX;
+        F90_INTEGER MPIR_Combiner_enum_MPI_COMBINER_F90_INTEGER MPI_COMBINER_F90_INTEGER;
+    }
+    pub const ORDER_C: c_int = mpi_sys::MPI_ORDER_C as c_int;
+    pub const DISTRIBUTE_BLOCK: c_int = mpi_sys::MPI_DISTRIBUTE_BLOCK as c_int;
+    pub const DISTRIBUTE_CYCLIC: c_int = mpi_sys::MPI_DISTRIBUTE_CYCLIC as c_int;
+    pub const DISTRIBUTE_DFLT_DARG: c_int = mpi_sys::MPI_DISTRIBUTE_DFLT_DARG;
     /// Of types that are the host's own. Those that Fortran asks for by precision or range have no names.
     pub const PREDEFINED: [c_int; 4] = [NAMED, F90_REAL, F90_COMPLEX, F90_INTEGER];
 

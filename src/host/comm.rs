@@ -5,11 +5,8 @@ use super::abi::*;
 use super::table::{Host, host};
 use crate::base::error::{Class, Error};
 use core::ffi::{CStr, c_int, c_void};
-use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
-use std::panic::catch_unwind;
-use std::sync::{Arc, OnceLock};
 
 fn check(code: c_int, what: &'static str) -> Result<(), Error> {
     if code == SUCCESS { Ok(()) } else { Err(Error::text(Class::Other, what)) }
@@ -85,6 +82,11 @@ impl Group {
         Ok(Group(unsafe { group.assume_init() }))
     }
 
+    /// The host's handle.
+    pub(super) fn handle(&self) -> MPI_Group {
+        self.0
+    }
+
     /// A new handle of an equal group, for the application to free.
     pub fn duplicate(&self) -> Result<MPI_Group, Error> {
         let mut group = MaybeUninit::uninit();
@@ -147,91 +149,6 @@ pub fn is_finalized() -> bool {
     // SAFETY: callable at any time; `flag` is a valid place for the result.
     unsafe { (host().call.MPI_Finalized)(&mut flag) };
     flag != 0
-}
-
-/// What Transom attaches to a communicator, until the communicator is freed. It is not copied by `MPI_Comm_dup`.
-pub struct Attribute<T> {
-    keyval: OnceLock<c_int>,
-    values: PhantomData<fn() -> Arc<T>>,
-}
-
-impl<T: Send + Sync + 'static> Default for Attribute<T> {
-    fn default() -> Attribute<T> {
-        Attribute::new()
-    }
-}
-
-impl<T: Send + Sync + 'static> Attribute<T> {
-    /// An attribute of which no communicator has a value yet.
-    pub const fn new() -> Attribute<T> {
-        Attribute { keyval: OnceLock::new(), values: PhantomData }
-    }
-
-    fn keyval(&self) -> Result<c_int, Error> {
-        if let Some(keyval) = self.keyval.get() {
-            return Ok(*keyval);
-        }
-        let mut keyval = 0;
-        // SAFETY: the callbacks match their types and need no extra state.
-        let code =
-            unsafe { (host().call.MPI_Comm_create_keyval)(Some(copy_nothing), Some(delete::<T>), &mut keyval, ptr::null_mut()) };
-        check(code, "the host's MPI_Comm_create_keyval failed")?;
-        // Two threads may come here at once on two communicators: the second key is left unused.
-        Ok(*self.keyval.get_or_init(|| keyval))
-    }
-
-    /// What is attached to the communicator.
-    pub fn get(&self, comm: MPI_Comm) -> Result<Option<Arc<T>>, Error> {
-        let keyval = self.keyval()?;
-        let (mut value, mut found) = (ptr::null_mut::<c_void>(), 0);
-        // SAFETY: the host writes the attribute's pointer to `value`.
-        let code = unsafe { (host().call.MPI_Comm_get_attr)(comm, keyval, (&raw mut value).cast(), &mut found) };
-        if code != SUCCESS {
-            return Err(Error::text(Class::Comm, "the host does not know the communicator"));
-        }
-        if found == 0 {
-            return Ok(None);
-        }
-        let attached = value.cast::<T>().cast_const();
-        // SAFETY: only `set` gives this key values, and the attribute's own reference is still there; this adds one.
-        Ok(Some(unsafe {
-            Arc::increment_strong_count(attached);
-            Arc::from_raw(attached)
-        }))
-    }
-
-    /// Attaches a value.
-    pub fn set(&self, comm: MPI_Comm, value: Arc<T>) -> Result<(), Error> {
-        let keyval = self.keyval()?;
-        let value = Arc::into_raw(value);
-        // SAFETY: the host keeps the pointer and gives it to the delete callback, once.
-        let code = unsafe { (host().call.MPI_Comm_set_attr)(comm, keyval, value.cast_mut().cast::<c_void>()) };
-        if code != SUCCESS {
-            // SAFETY: the reference of above, which the host has not taken.
-            drop(unsafe { Arc::from_raw(value) });
-        }
-        check(code, "the host's MPI_Comm_set_attr failed")
-    }
-}
-
-unsafe extern "C-unwind" fn copy_nothing(
-    _: MPI_Comm,
-    _: c_int,
-    _: *mut c_void,
-    _: *mut c_void,
-    _: *mut c_void,
-    flag: *mut c_int,
-) -> c_int {
-    // SAFETY: the host passes a valid place for the answer.
-    unsafe { *flag = 0 };
-    SUCCESS
-}
-
-unsafe extern "C-unwind" fn delete<T>(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
-    // The host's frames are above: what a value's end may do by mistake must not unwind into them.
-    // SAFETY: the reference that `set` gave away.
-    let _ = catch_unwind(|| drop(unsafe { Arc::from_raw(value.cast::<T>().cast_const()) }));
-    SUCCESS
 }
 
 /// What [`reduce_to_first`] has come to.

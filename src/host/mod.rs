@@ -2,7 +2,9 @@
 //! that names an MPI function.
 
 pub mod abi;
+pub mod attribute;
 pub mod comm;
+pub mod datatype;
 #[cfg(transom_ompi)]
 pub mod fortran;
 pub mod info;

@@ -59,6 +59,43 @@ macro_rules! used {
     };
 }
 
+/// What Transom asks of hosts of MPI-4: types made with large counts are only described by these.
+#[allow(non_snake_case, missing_docs)]
+#[derive(Clone, Copy)]
+pub struct LargeCounts {
+    pub MPI_Type_get_envelope_c: unsafe extern "C-unwind" fn(
+        MPI_Datatype,
+        *mut MPI_Count,
+        *mut MPI_Count,
+        *mut MPI_Count,
+        *mut MPI_Count,
+        *mut c_int,
+    ) -> c_int,
+    pub MPI_Type_get_contents_c: unsafe extern "C-unwind" fn(
+        MPI_Datatype,
+        MPI_Count,
+        MPI_Count,
+        MPI_Count,
+        MPI_Count,
+        *mut c_int,
+        *mut MPI_Aint,
+        *mut MPI_Count,
+        *mut MPI_Datatype,
+    ) -> c_int,
+}
+
+impl LargeCounts {
+    fn find(library: *mut c_void) -> Option<LargeCounts> {
+        // SAFETY: the types are those that mpi.h gives the functions of these names.
+        unsafe {
+            Some(LargeCounts {
+                MPI_Type_get_envelope_c: find(library, c"PMPI_Type_get_envelope_c")?,
+                MPI_Type_get_contents_c: find(library, c"PMPI_Type_get_contents_c")?,
+            })
+        }
+    }
+}
+
 #[allow(non_upper_case_globals)]
 mod used {
     use super::*;
@@ -66,12 +103,15 @@ mod used {
         MPI_Abort(MPI_Comm, c_int);
         MPI_Allgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
         MPI_Comm_call_errhandler(MPI_Comm, c_int);
-        MPI_Comm_create_keyval(Option<CopyAttribute>, Option<DeleteAttribute>, *mut c_int, *mut c_void);
+        MPI_Comm_create(MPI_Comm, MPI_Group, *mut MPI_Comm);
+        MPI_Comm_create_keyval(Option<CopyAttribute<MPI_Comm>>, Option<DeleteAttribute<MPI_Comm>>, *mut c_int, *mut c_void);
+        MPI_Comm_free(*mut MPI_Comm);
         MPI_Comm_get_attr(MPI_Comm, c_int, *mut c_void, *mut c_int);
         MPI_Comm_get_errhandler(MPI_Comm, *mut MPI_Errhandler);
         MPI_Comm_group(MPI_Comm, *mut MPI_Group);
         MPI_Comm_rank(MPI_Comm, *mut c_int);
         MPI_Comm_set_attr(MPI_Comm, c_int, *mut c_void);
+        MPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler);
         MPI_Comm_size(MPI_Comm, *mut c_int);
         MPI_Comm_test_inter(MPI_Comm, *mut c_int);
         MPI_Finalized(*mut c_int);
@@ -90,18 +130,22 @@ mod used {
         MPI_Query_thread(*mut c_int);
         MPI_Request_get_status(MPI_Request, *mut c_int, *mut MPI_Status);
         MPI_Test(*mut MPI_Request, *mut c_int, *mut MPI_Status);
+        MPI_Type_create_keyval(Option<CopyAttribute<MPI_Datatype>>, Option<DeleteAttribute<MPI_Datatype>>, *mut c_int, *mut c_void);
         MPI_Type_free(*mut MPI_Datatype);
+        MPI_Type_get_attr(MPI_Datatype, c_int, *mut c_void, *mut c_int);
         MPI_Type_get_contents(MPI_Datatype, c_int, c_int, c_int, *mut c_int, *mut MPI_Aint, *mut MPI_Datatype);
         MPI_Type_get_envelope(MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
+        MPI_Type_get_extent(MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
+        MPI_Type_set_attr(MPI_Datatype, c_int, *mut c_void);
         MPI_Type_size(MPI_Datatype, *mut c_int);
     }
 }
 pub use used::Used;
 
-/// Copy callback of a communicator's attribute.
-pub type CopyAttribute = unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
-/// Delete callback of a communicator's attribute.
-pub type DeleteAttribute = unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
+/// Copy callback of an object's attribute.
+pub type CopyAttribute<O> = unsafe extern "C-unwind" fn(O, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+/// Delete callback of an object's attribute.
+pub type DeleteAttribute<O> = unsafe extern "C-unwind" fn(O, c_int, *mut c_void, *mut c_void) -> c_int;
 
 /// What a generalized request is asked for when it completes.
 pub type QueryRequest = unsafe extern "C-unwind" fn(*mut c_void, *mut MPI_Status) -> c_int;
@@ -116,6 +160,8 @@ pub struct Host {
     pub entry: Intercepted,
     /// What Transom uses.
     pub call: Used,
+    /// `None` where the host has no large counts.
+    pub large_counts: Option<LargeCounts>,
     /// Predefined handles.
     pub handles: Handles,
     past_us: PastUs,
@@ -148,6 +194,7 @@ pub unsafe fn load(library: *mut c_void, past_us: PastUs) -> Result<(), &'static
     let host = Host {
         entry: Intercepted::find(library),
         call: Used::find(library)?,
+        large_counts: LargeCounts::find(library),
         handles: Handles::find(|name| datum(library, name))?,
         past_us,
     };

@@ -1,9 +1,10 @@
 //! `MPI_Accumulate`, `MPI_Get_accumulate` and `MPI_Fetch_and_op` (MPI-4.1, sections 12.3.4 and 12.3.5).
 
 use super::reduce::{Buffer, Destination, Reduction, at_once};
-use crate::base::error::Error;
+use crate::base::error::{Class, Error};
 use crate::base::stats::Kind;
-use crate::host::abi::{MPI_Datatype, MPI_Op};
+use crate::datatype;
+use crate::host::abi::{self, MPI_Datatype, MPI_Op};
 use crate::window::Window;
 use core::ffi::c_int;
 use core::ptr;
@@ -76,6 +77,9 @@ impl Fetch {
 /// As for [`get_accumulate`].
 pub unsafe fn fetch_and_op(window: &Window, op: MPI_Op, fetch: &Fetch) -> Result<(), Error> {
     let Fetch { origin, result, datatype, .. } = *fetch;
+    if fetch.rank != abi::PROC_NULL && datatype::single(datatype)?.is_none() {
+        return Err(Error::text(Class::Type, "the datatype is none of the predefined ones that have one element"));
+    }
     let buffer = |address| Buffer { address, count: 1, datatype };
     let checked = Reduction::check(window, op, Some(&buffer(origin)), Some(&buffer(result)), &fetch.target())?;
     let Some(reduction) = checked else { return Ok(()) };

@@ -79,13 +79,13 @@ pub unsafe fn compare_and_swap(window: &Window, arguments: &Compare) -> Result<(
     }
     window.target(rank)?;
     let refused = Error::text(Class::Type, "the datatype is none that may be compared and swapped");
-    let (element, 1) = datatype::elements(datatype)? else { return Err(refused) };
+    let element = datatype::single(datatype)?.ok_or(refused)?;
     let exchange = datatype::compare_and_swap(element).ok_or(refused)?;
     if origin.is_null() || compare.is_null() || result.is_null() {
         return Err(Error::text(Class::Buffer, "the address of a buffer is null"));
     }
     let size = element.size();
-    let place = window.reach(rank, displacement, size as u64)?;
+    let place = window.reach(rank, displacement, 0, size as i64)?;
     window.covers(rank)?;
     let position = displacement as u64 * window.target(rank)?.unit;
     let path = match (place, exchange.atomic) {

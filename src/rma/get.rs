@@ -40,6 +40,6 @@ unsafe fn get_shaped(window: &Window, transfer: &Transfer) -> Result<(), Error> 
     let Some(shaped) = transfer.check(window)? else { return Ok(()) };
     // SAFETY: the origin's buffer is vouched for.
     let path = unsafe { shaped.transfer(transfer.origin, transfer.target, Direction::Read) }?;
-    window.tallies.by(path, Kind::Get).count(shaped.origin_layout.size());
+    window.tallies.by(path, Kind::Get).count(shaped.origin.size());
     Ok(())
 }

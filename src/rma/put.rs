@@ -41,6 +41,6 @@ unsafe fn put_shaped(window: &Window, transfer: &Transfer) -> Result<(), Error> 
     let Some(shaped) = transfer.check(window)? else { return Ok(()) };
     // SAFETY: the origin's buffer is vouched for.
     let path = unsafe { shaped.transfer(transfer.origin, transfer.target, Direction::Write) }?;
-    window.tallies.by(path, Kind::Put).count(shaped.origin_layout.size());
+    window.tallies.by(path, Kind::Put).count(shaped.origin.size());
     Ok(())
 }

@@ -4,13 +4,13 @@
 //! bytes on mapped memory at its natural alignment is *never* changed by plain stores unless whoever does it holds its stripe, and an atomic on
 //! it is announced, so that the two exclude each other. Everything else is only ever touched under its stripe.
 
-use super::target::unreached;
+use super::target::{check_address, unreached};
 use crate::base::error::{Class, Error, What};
 use crate::base::stats::{Kind, Path};
 use crate::base::threads;
-use crate::datatype::{self, Bulk, Element, Kernel, Layout, Op};
+use crate::datatype::{self, Bulk, Cursor, Element, Items, Kernel, NotAlike, Op};
 use crate::host::abi::{self, MPI_Datatype, MPI_Op};
-use crate::node::cross::{self, Direction};
+use crate::node::cross::{Direction, Mover};
 use crate::window::epoch::Held;
 use crate::window::{Place, Window};
 use core::ffi::c_int;
@@ -103,26 +103,31 @@ pub(super) unsafe fn at_once(
     true
 }
 
-/// A checked reduction: `count` elements side by side at the origin, in the result and at the target.
+/// A checked reduction: as many elements at the origin and in the result as at the target.
 pub(super) struct Reduction {
     kernel: Kernel,
     /// Copies elements as they are, padding left alone.
     copy: Bulk,
     element: Element,
     op: Op,
-    count: u64,
+    target: Items,
+    /// `None` for `MPI_NO_OP`.
+    origin: Option<Items>,
+    result: Option<Items>,
     rank: c_int,
     place: Place,
     /// Position of the first byte in the target's window, by which stripes are found.
     position: u64,
 }
 
-/// Elements behind a count of items, for the argument that is named.
-fn elements(argument: &'static str, count: i64, datatype: MPI_Datatype) -> Result<(Element, u64), Error> {
-    let count = u64::try_from(count).map_err(|_| Error::value(Class::Count, argument, count))?;
-    let (element, each) = datatype::elements(datatype)?;
-    let total = each.checked_mul(count).filter(|total| *total <= i64::MAX as u64 / element.extent() as u64);
-    total.map(|total| (element, total)).ok_or(Error::text(Class::Count, "count and datatype describe more than memory"))
+/// The elements of a buffer, and how many there are.
+fn elements(items: &Items) -> Result<Option<(Element, u64)>, Error> {
+    match items.element() {
+        Ok(element) => Ok(element.map(|element| (element, items.size() / element.size() as u64))),
+        Err(NotAlike) => {
+            Err(Error::text(Class::Type, "the datatype's elements are not all of the same predefined type that reductions know"))
+        }
+    }
 }
 
 impl Reduction {
@@ -143,51 +148,63 @@ impl Reduction {
             return Ok(None);
         }
         window.target(target.rank)?;
-        let (element, count) = elements("target_count", target.count, target.datatype)?;
-        for (argument, buffer) in [("origin_count", origin), ("result_count", result)] {
-            let Some(buffer) = buffer else { continue };
-            let (own, own_count) = elements(argument, buffer.count, buffer.datatype)?;
-            if own_count != 0 && count != 0 && own != element {
+        let items = datatype::items("target_count", target.count, target.datatype)?;
+        let own = elements(&items)?;
+        let check = |argument, buffer: Option<&Buffer>| {
+            let Some(buffer) = buffer else { return Ok(None) };
+            let checked = datatype::items(argument, buffer.count, buffer.datatype)?;
+            let theirs = elements(&checked)?;
+            if let (Some((theirs, _)), Some((own, _))) = (theirs, own)
+                && theirs != own
+            {
                 return Err(Error::text(Class::Type, "origin, result and target are not of the same predefined datatype"));
             }
-            if own_count != count {
-                let (origin, target) = (own_count * own.size() as u64, count * element.size() as u64);
-                return Err(Error { class: Class::Type, what: What::Signature { origin, target } });
+            if checked.size() != items.size() {
+                return Err(Error { class: Class::Type, what: What::Signature { origin: checked.size(), target: items.size() } });
             }
-        }
+            Ok(Some(checked))
+        };
+        let (from, to) = (check("origin_count", origin)?, check("result_count", result)?);
         // Whether the operation is defined on a type matters to no empty buffer, and programs rely on that.
-        if count == 0 {
-            return Ok(None);
-        }
+        let Some((element, _)) = own else { return Ok(None) };
         let undefined = Error::text(Class::Op, "the operation is not defined on the datatype");
         let kernel = datatype::kernel(op, element).ok_or(undefined)?;
         let copy = datatype::kernel(Op::Replace, element).ok_or(undefined)?.bulk;
-        for buffer in [origin, result].into_iter().flatten() {
-            if buffer.address.is_null() {
-                return Err(Error::text(Class::Buffer, "the address of a buffer is null and there are bytes to move"));
-            }
+        for (buffer, items) in origin.into_iter().zip(&from).chain(result.into_iter().zip(&to)) {
+            check_address(buffer.address, items)?;
         }
-        let span = (count - 1) * element.extent() as u64 + Layout::of(element).span();
-        let place = window.reach(target.rank, target.displacement, span)?;
+        let place = window.reach(target.rank, target.displacement, items.low(), items.high())?;
         window.covers(target.rank)?;
-        let position = target.displacement as u64 * window.target(target.rank)?.unit;
-        Ok(Some(Reduction { kernel, copy, element, op, count, rank: target.rank, place, position }))
+        // Inside the window, as checked, so that it is not negative.
+        let position = (target.displacement * window.target(target.rank)?.unit as i64 + items.low()) as u64;
+        Ok(Some(Reduction {
+            kernel,
+            copy,
+            element,
+            op,
+            target: items,
+            origin: from,
+            result: to,
+            rank: target.rank,
+            place,
+            position,
+        }))
     }
 
-    /// May the target's elements be touched by an atomic each?
-    fn is_atomic(&self, window: &Window) -> bool {
-        match self.place {
-            Place::Direct(target) => {
-                self.kernel.atomic.is_some()
-                    && (target as usize).is_multiple_of(self.element.size())
-                    && !window.is_private(self.rank)
-            }
-            Place::Cross { .. } => false,
-        }
+    /// May any of the target's elements be touched by an atomic? What is not aligned never is.
+    fn may_be_atomic(&self, window: &Window) -> bool {
+        matches!(self.place, Place::Direct(_)) && self.kernel.atomic.is_some() && !window.is_private(self.rank)
     }
 
-    fn bytes(&self) -> u64 {
-        self.count * self.element.extent() as u64
+    /// May each of them be?
+    fn are_all_aligned(&self, target: *mut u8) -> bool {
+        let size = self.element.size();
+        (target as usize).is_multiple_of(size) && self.target.is_aligned(size)
+    }
+
+    /// Bytes from the first to the last one touched.
+    fn span(&self) -> u64 {
+        (self.target.high() - self.target.low()) as u64
     }
 
     /// Combines the origin's elements with the target's; what was there before goes to `result` unless that is null.
@@ -202,13 +219,13 @@ impl Reduction {
                 Path::Direct
             }
             Place::Cross { pid, address } => {
-                let _exclusive = window.exclude(self.rank, self.position, self.bytes(), self.is_atomic(window))?;
+                let _exclusive = window.exclude(self.rank, self.position, self.span(), false)?;
                 // SAFETY: as above.
                 unsafe { self.run_across(pid, address, origin, result) }?;
                 Path::Cross
             }
         };
-        window.tallies.by(path, kind).count(self.count * self.element.size() as u64);
+        window.tallies.by(path, kind).count(self.target.size());
         Ok(())
     }
 
@@ -218,16 +235,23 @@ impl Reduction {
             unsafe { self.in_bulk(target, origin, result) };
             return Ok(());
         }
-        let count = self.count as usize;
+        let may_be_atomic = self.may_be_atomic(window);
         match self.kernel.atomic {
-            Some(atomic) if self.bytes() < BULK && self.is_atomic(window) => {
-                let announced = window.announce(self.rank, self.position, self.bytes())?;
-                // SAFETY: as for `run`; aligned, as looked at.
-                unsafe { atomic(target, origin, count, result) };
+            Some(atomic) if self.target.size() < BULK && may_be_atomic && self.are_all_aligned(target) => {
+                let announced = window.announce(self.rank, self.position, self.span())?;
+                let mut walk = Walk::new(self);
+                while let Some(step) = walk.step(self.element) {
+                    let result = if result.is_null() { result } else { result.wrapping_offset(step.result) };
+                    // SAFETY: as for `run`; aligned, as looked at.
+                    unsafe {
+                        atomic(target.wrapping_offset(step.target), origin.wrapping_offset(step.origin), step.count, result)
+                    };
+                }
                 drop(announced);
             }
             _ => {
-                let _exclusive = window.exclude(self.rank, self.position, self.bytes(), self.is_atomic(window))?;
+                // Also where only some elements are aligned: atomics on those must stay away as well.
+                let _exclusive = window.exclude(self.rank, self.position, self.span(), may_be_atomic)?;
                 // SAFETY: as for `run`.
                 unsafe { self.in_bulk(target, origin, result) };
             }
@@ -237,25 +261,30 @@ impl Reduction {
 
     /// Under exclusion.
     unsafe fn in_bulk(&self, target: *mut u8, origin: *const u8, result: *mut u8) {
-        if result.is_null() {
-            // SAFETY: as for `run`.
-            unsafe { (self.kernel.bulk)(target, origin, self.count as usize) };
-            return;
-        }
         let extent = self.element.extent();
-        let step = (CHUNK / extent) as u64;
-        let mut done = 0;
-        while done < self.count {
-            let count = step.min(self.count - done) as usize;
-            let offset = done as usize * extent;
-            // SAFETY: as for `run`; piece by piece, so that what was copied is still in the cache when it is combined.
-            unsafe {
-                (self.copy)(result.add(offset), target.add(offset), count);
-                if self.op != Op::NoOp {
-                    (self.kernel.bulk)(target.add(offset), origin.add(offset), count);
+        let step = CHUNK / extent * extent;
+        let mut walk = Walk::new(self);
+        // Large runs piece by piece, so that what was copied is still in the cache when it is combined.
+        if walk.is_one_run() && self.result.is_some() {
+            while let Some(step) = walk.step_of(self.element, step as u64) {
+                // SAFETY: as for `run`.
+                unsafe {
+                    let target = target.wrapping_offset(step.target);
+                    (self.copy)(result.wrapping_offset(step.result), target, step.count);
+                    if self.op != Op::NoOp {
+                        (self.kernel.bulk)(target, origin.wrapping_offset(step.origin), step.count);
+                    }
                 }
             }
-            done += count as u64;
+            return;
+        }
+        if let Some(items) = &self.result {
+            // SAFETY: as for `run`.
+            unsafe { datatype::transfer(target, &self.target, result, items) };
+        }
+        if let Some(items) = &self.origin {
+            // SAFETY: as for `run`.
+            unsafe { datatype::combine(self.op, &self.kernel, self.element, (target, &self.target), (origin, items)) };
         }
     }
 
@@ -265,27 +294,137 @@ impl Reduction {
         struct Copy([u8; CHUNK]);
         let mut copy = core::mem::MaybeUninit::<Copy>::uninit();
         let copy = copy.as_mut_ptr().cast::<u8>();
-        let extent = self.element.extent();
-        let step = (CHUNK / extent) as u64;
+        let extent = self.element.extent() as u64;
         let refused = |error| unreached(self.rank, &error);
-        let mut done = 0;
-        while done < self.count {
-            let count = step.min(self.count - done) as usize;
-            let offset = done as usize * extent;
-            let bytes = (count - 1) * extent + Layout::of(self.element).span() as usize;
+        let mut there = self.target.elements();
+        let mut from = self.origin.as_ref().map(Items::elements);
+        let mut to = self.result.as_ref().map(Items::elements);
+        let mut left = self.target.size() / self.element.size() as u64 * extent;
+        while left > 0 {
+            let begin = there.clone();
+            let bytes = left.min(CHUNK as u64);
             // SAFETY: as for `run`; `copy` has room for as many elements.
-            unsafe {
-                cross::move_one(pid, Direction::Read, copy, address + offset as u64, bytes).map_err(refused)?;
-                if !result.is_null() {
-                    (self.copy)(result.add(offset), copy, count);
+            unsafe { self.move_elements(pid, Direction::Read, copy, address, &mut there, bytes) }.map_err(refused)?;
+            let mut done = 0;
+            while done < bytes {
+                let next = [&from, &to].into_iter().flatten().map(|cursor| cursor.run().bytes).fold(bytes - done, u64::min);
+                let (place, count) = (copy.wrapping_add(done as usize), (next / extent) as usize);
+                if let Some(to) = &mut to {
+                    // SAFETY: as above.
+                    unsafe { (self.copy)(result.wrapping_offset(to.run().offset as isize), place, count) };
+                    to.pass(next);
                 }
-                if self.op != Op::NoOp {
-                    (self.kernel.bulk)(copy, origin.add(offset), count);
-                    cross::move_one(pid, Direction::Write, copy, address + offset as u64, bytes).map_err(refused)?;
+                if let Some(from) = &mut from {
+                    // SAFETY: as above.
+                    unsafe { (self.kernel.bulk)(place, origin.wrapping_offset(from.run().offset as isize), count) };
+                    from.pass(next);
                 }
+                done += next;
             }
-            done += count as u64;
+            if from.is_some() {
+                // SAFETY: as above.
+                unsafe { self.move_elements(pid, Direction::Write, copy, address, &mut begin.clone(), bytes) }
+                    .map_err(refused)?;
+            }
+            left -= bytes;
         }
         Ok(())
+    }
+
+    /// Moves the next elements of private memory, `bytes` bytes with their padding, between there and a copy. The padding itself is nobody's to
+    /// move: its owner may change it meanwhile.
+    unsafe fn move_elements(
+        &self,
+        pid: u32,
+        direction: Direction,
+        copy: *mut u8,
+        address: u64,
+        there: &mut Cursor<'_>,
+        bytes: u64,
+    ) -> std::io::Result<()> {
+        let extent = self.element.extent() as u64;
+        let parts = datatype::parts(self.element);
+        let mut mover = Mover::new(pid, direction);
+        let mut done = 0;
+        while done < bytes {
+            let run = there.run();
+            let length = run.bytes.min(bytes - done);
+            let (place, run_address) = (copy.wrapping_add(done as usize), address.wrapping_add_signed(run.offset));
+            match parts {
+                // SAFETY: as for `run_across`.
+                None => unsafe { mover.add(place, run_address, length as usize) }?,
+                Some(parts) => {
+                    for element in (0..length).step_by(extent as usize) {
+                        for part in parts {
+                            let offset = element + part.offset as u64;
+                            // SAFETY: as above.
+                            unsafe { mover.add(place.wrapping_add(offset as usize), run_address + offset, part.bytes as usize) }?;
+                        }
+                    }
+                }
+            }
+            there.pass(length);
+            done += length;
+        }
+        // SAFETY: as above.
+        unsafe { mover.finish() }
+    }
+}
+
+/// A walk through target, origin and result at once.
+struct Walk<'a> {
+    target: Cursor<'a>,
+    origin: Option<Cursor<'a>>,
+    result: Option<Cursor<'a>>,
+    left: u64,
+}
+
+/// Elements that are side by side in all three.
+struct Step {
+    target: isize,
+    origin: isize,
+    result: isize,
+    count: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(reduction: &'a Reduction) -> Walk<'a> {
+        let Reduction { target, origin, result, element, .. } = reduction;
+        let left = target.size() / element.size() as u64 * element.extent() as u64;
+        Walk {
+            target: target.elements(),
+            origin: origin.as_ref().map(Items::elements),
+            result: result.as_ref().map(Items::elements),
+            left,
+        }
+    }
+
+    fn is_one_run(&self) -> bool {
+        [Some(&self.target), self.origin.as_ref(), self.result.as_ref()]
+            .into_iter()
+            .flatten()
+            .all(|cursor| cursor.run().bytes == self.left)
+    }
+
+    fn step(&mut self, element: Element) -> Option<Step> {
+        self.step_of(element, u64::MAX)
+    }
+
+    /// No more than so many bytes, which are whole elements.
+    fn step_of(&mut self, element: Element, most: u64) -> Option<Step> {
+        let mut bytes = self.left.min(most);
+        if bytes == 0 {
+            return None;
+        }
+        let cursors = || [Some(&self.target), self.origin.as_ref(), self.result.as_ref()];
+        for cursor in cursors().into_iter().flatten() {
+            bytes = bytes.min(cursor.run().bytes);
+        }
+        let [target, origin, result] = cursors().map(|cursor| cursor.map_or(0, |cursor| cursor.run().offset as isize));
+        for cursor in [Some(&mut self.target), self.origin.as_mut(), self.result.as_mut()].into_iter().flatten() {
+            cursor.pass(bytes);
+        }
+        self.left -= bytes;
+        Some(Step { target, origin, result, count: (bytes / element.extent() as u64) as usize })
     }
 }

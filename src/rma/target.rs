@@ -2,7 +2,7 @@
 
 use crate::base::error::{Class, Error, What};
 use crate::base::stats::Path;
-use crate::datatype::{self, Layout};
+use crate::datatype::{self, Items};
 use crate::host::abi::{self, MPI_Datatype};
 use crate::node::cross::{Direction, Mover};
 use crate::window::{Place, Window};
@@ -65,53 +65,63 @@ impl Transfer {
     /// Every other case: what is wrong with the arguments, nothing to do (`Ok(None)`), or where to move what.
     #[inline(never)]
     pub(super) fn check(&self, window: &Window) -> Result<Option<Shaped>, Error> {
-        let count = |argument, value: i64| u64::try_from(value).map_err(|_| Error::value(Class::Count, argument, value));
-        let (origin_count, target_count) = (count("origin_count", self.origin_count)?, count("target_count", self.target_count)?);
+        let count = |argument, value: i64| match value {
+            0.. => Ok(()),
+            _ => Err(Error::value(Class::Count, argument, value)),
+        };
+        count("origin_count", self.origin_count)?;
+        count("target_count", self.target_count)?;
         if self.target == abi::PROC_NULL {
             return Ok(None);
         }
         window.target(self.target)?;
-        let too_large = Error::text(Class::Count, "count and datatype describe more than memory");
-        let shape = |datatype, count| datatype::layout(datatype)?.repeat(count).ok_or(too_large);
-        let origin_layout = shape(self.origin_datatype, origin_count)?;
-        let target_layout = shape(self.target_datatype, target_count)?;
-        let bytes = origin_layout.size();
-        if bytes != target_layout.size() {
-            return Err(Error { class: Class::Type, what: What::Signature { origin: bytes, target: target_layout.size() } });
+        let origin = datatype::items("origin_count", self.origin_count, self.origin_datatype)?;
+        let target = datatype::items("target_count", self.target_count, self.target_datatype)?;
+        if origin.size() != target.size() {
+            let what = What::Signature { origin: origin.size(), target: target.size() };
+            return Err(Error { class: Class::Type, what });
         }
-        if bytes == 0 {
+        if origin.size() == 0 {
             return Ok(None);
         }
-        if self.origin.is_null() {
-            return Err(Error::text(Class::Buffer, "the origin's address is null and there are bytes to move"));
-        }
-        let target = window.reach(self.target, self.displacement, target_layout.span())?;
+        check_address(self.origin, &origin)?;
+        let place = window.reach(self.target, self.displacement, target.low(), target.high())?;
         window.covers(self.target)?;
-        Ok(Some(Shaped { origin_layout, target_layout, target }))
+        Ok(Some(Shaped { origin, target, place }))
     }
 }
 
-/// A checked transfer between two layouts of equal size.
+/// Refuses a null buffer. With absolute addresses the buffer is `MPI_BOTTOM`, which is null in both families, and its bytes begin elsewhere.
+pub(super) fn check_address(buffer: *const u8, items: &Items) -> Result<(), Error> {
+    // Nobody has the first page.
+    const PAGE: i64 = 4096;
+    match (buffer as i64).wrapping_add(items.low()) {
+        0..PAGE => Err(Error::text(Class::Buffer, "the address of a buffer is null and there are bytes to move")),
+        _ => Ok(()),
+    }
+}
+
+/// A checked transfer between two buffers of equal size.
 pub(super) struct Shaped {
-    pub(super) origin_layout: Layout,
-    pub(super) target_layout: Layout,
-    /// Where the target's layout begins.
-    pub(super) target: Place,
+    pub(super) origin: Items,
+    target: Items,
+    /// Where the target's displacement lies.
+    place: Place,
 }
 
 impl Shaped {
     /// Moves the bytes, to the target or from it.
     ///
     /// # Safety
-    /// The origin's buffer is valid for its layout.
+    /// The origin's buffer is valid for its items.
     pub(super) unsafe fn transfer(&self, origin: *mut u8, rank: c_int, direction: Direction) -> Result<Path, Error> {
-        let (pid, address) = match self.target {
+        let (pid, address) = match self.place {
             Place::Direct(target) => {
-                // SAFETY: the target's span is checked, the origin's vouched for, and the sizes are equal.
+                // SAFETY: the target's bytes are inside its memory, as checked, the origin's vouched for, and the sizes are equal.
                 unsafe {
                     match direction {
-                        Direction::Write => datatype::transfer(origin, &self.origin_layout, target, &self.target_layout),
-                        Direction::Read => datatype::transfer(target, &self.target_layout, origin, &self.origin_layout),
+                        Direction::Write => datatype::transfer(origin, &self.origin, target, &self.target),
+                        Direction::Read => datatype::transfer(target, &self.target, origin, &self.origin),
                     }
                 }
                 return Ok(Path::Direct);
@@ -119,9 +129,9 @@ impl Shaped {
             Place::Cross { pid, address } => (pid, address),
         };
         let mut mover = Mover::new(pid, direction);
-        datatype::pieces(&self.origin_layout, &self.target_layout, |here, there, bytes| {
+        datatype::pieces(&self.origin, &self.target, |here, there, bytes| {
             // SAFETY: as above; the other side is inside the target's memory.
-            unsafe { mover.add(origin.add(here as usize), address + there, bytes as usize) }
+            unsafe { mover.add(origin.wrapping_offset(here as isize), address.wrapping_add_signed(there), bytes as usize) }
         })
         // SAFETY: as above.
         .and_then(|()| unsafe { mover.finish() })

@@ -144,21 +144,26 @@ impl Window {
         matches!(self.private.get(target as usize), Some(Some(_)))
     }
 
-    /// Where `bytes` bytes at a displacement of a target lie; the error that names them where they are not all inside its window.
-    pub fn reach(&self, rank: c_int, displacement: i64, bytes: u64) -> Result<Place, Error> {
+    /// Where a displacement of a target lies; the error that names the bytes where those from `low` to `high` behind it are not all inside
+    /// its window.
+    pub fn reach(&self, rank: c_int, displacement: i64, low: i64, high: i64) -> Result<Place, Error> {
         let peer = self.target(rank)?;
         let size = self.size(rank as usize);
-        let offset = u64::try_from(displacement).ok().and_then(|displacement| displacement.checked_mul(peer.unit));
-        let Some(offset) = offset.filter(|offset| *offset <= size && bytes <= size - *offset) else {
-            let what = What::Range { rank, displacement, bytes, size, unit: peer.unit };
+        let offset = i64::try_from(peer.unit).ok().and_then(|unit| displacement.checked_mul(unit));
+        let inside = |offset: i64| {
+            let (first, end) = (offset.checked_add(low)?, offset.checked_add(high)?);
+            (first >= 0 && end as u64 <= size).then_some(offset)
+        };
+        let Some(offset) = offset.and_then(inside) else {
+            let what = What::Range { rank, displacement, bytes: high.wrapping_sub(low) as u64, size, unit: peer.unit };
             return Err(Error { class: Class::RmaRange, what });
         };
+        // The displacement itself may lie outside, where the datatype goes back from it or begins far behind it.
         Ok(match self.private.get(rank as usize) {
             Some(Some(private)) if rank as u32 != self.team().rank() => {
-                Place::Cross { pid: self.team().pid(rank as u32), address: private.address + offset }
+                Place::Cross { pid: self.team().pid(rank as u32), address: private.address.wrapping_add_signed(offset) }
             }
-            // SAFETY: inside the target's memory, as checked.
-            _ => Place::Direct(unsafe { peer.base.add(offset as usize) }),
+            _ => Place::Direct(peer.base.wrapping_offset(offset as isize)),
         })
     }
 

@@ -27,6 +27,17 @@ __attribute__((noreturn, format(printf, 3, 4), unused)) static void fail(const c
     va_end(arguments);
     fprintf(stderr, "%s:%d: rank %d: %s\n", file, line, rank, text);
     fflush(stderr);
+    /* A launcher drops what it has not passed on when a job aborts. */
+    const char *directory = getenv("TMPDIR");
+    if (directory != NULL && getenv("TRANSOM_TEST_JOB") != NULL) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/report-%d", directory, rank < 0 ? 0 : rank);
+        FILE *report = fopen(path, "a");
+        if (report != NULL) {
+            fprintf(report, "%s:%d: rank %d: %s\n", file, line, rank, text);
+            fclose(report);
+        }
+    }
     MPI_Abort(MPI_COMM_WORLD, 1);
     _exit(1);
 }

@@ -36,6 +36,34 @@ pub(super) unsafe fn avx2<T: Value, O: Operation<T>>(target: *mut u8, origin: *c
 }
 
 /// # Safety
+/// As [`super::Rows`] says.
+pub(super) unsafe fn rows<T: Value, O: Operation<T>>(
+    target: *mut u8,
+    target_stride: isize,
+    origin: *const u8,
+    origin_stride: isize,
+    each: usize,
+    count: usize,
+) {
+    let place = |row: usize| {
+        let row = row as isize;
+        (target.wrapping_offset(row.wrapping_mul(target_stride)), origin.wrapping_offset(row.wrapping_mul(origin_stride)))
+    };
+    for row in 0..count {
+        let (target, origin) = place(row);
+        // SAFETY: vouched for by the caller, row by row.
+        unsafe {
+            // The usual row has one element: no loop then.
+            if each == 1 {
+                O::combine(T::read(target), T::read(origin)).write(target);
+            } else {
+                every::<T, O>(target, origin, each);
+            }
+        }
+    }
+}
+
+/// # Safety
 /// As [`super::Bulk`] says, for elements of `SIZE` bytes.
 pub(super) unsafe fn copy<const SIZE: usize>(target: *mut u8, origin: *const u8, count: usize) {
     // SAFETY: vouched for by the caller.

@@ -44,7 +44,14 @@ type LongDouble = Quad;
 /// no origin, which may be null then.
 pub type Bulk = unsafe fn(target: *mut u8, origin: *const u8, count: usize);
 
-/// The same, each element by one atomic read-modify-write of its own size (`MPI_NO_OP`: an atomic load; `MPI_REPLACE` of which nobody wants
+/// As [`Bulk`] for `count` rows of `each` elements, whose beginnings are so many bytes apart.
+///
+/// # Safety
+/// As for [`Bulk`], row by row; rows of the target do not overlap each other.
+pub type Rows =
+    unsafe fn(target: *mut u8, target_stride: isize, origin: *const u8, origin_stride: isize, each: usize, count: usize);
+
+/// As [`Bulk`], each element by one atomic read-modify-write of its own size (`MPI_NO_OP`: an atomic load; `MPI_REPLACE` of which nobody wants
 /// the old value: an atomic store). What was there before goes to `result` unless that is null.
 ///
 /// # Safety
@@ -57,6 +64,8 @@ pub type Atomic = unsafe fn(target: *mut u8, origin: *const u8, count: usize, re
 pub struct Kernel {
     /// Under exclusion.
     pub bulk: Bulk,
+    /// Likewise, row by row; `None` for `MPI_REPLACE` and `MPI_NO_OP`, which are no reductions.
+    pub rows: Option<Rows>,
     /// Without it; for exactly those elements that have an [`Element::atomic_size`].
     pub atomic: Option<Atomic>,
 }
@@ -74,7 +83,7 @@ pub fn kernel(op: Op, element: Element) -> Option<Kernel> {
     let bulk = if std::arch::is_x86_feature_detected!("avx2") { forms.avx2 } else { forms.baseline };
     #[cfg(not(target_arch = "x86_64"))]
     let bulk = forms.baseline;
-    Some(Kernel { bulk, atomic: forms.atomic })
+    Some(Kernel { bulk, rows: forms.rows, atomic: forms.atomic })
 }
 
 /// [`Kernel::atomic`] alone: two loads.
@@ -91,16 +100,18 @@ struct Forms {
     /// With vectors of 32 bytes.
     #[cfg(target_arch = "x86_64")]
     avx2: Bulk,
+    rows: Option<Rows>,
     atomic: Option<Atomic>,
 }
 
 impl Forms {
     /// One bulk form for all processors, where wider vectors would not help.
-    const fn only(bulk: Bulk, atomic: Option<Atomic>) -> Option<Forms> {
+    const fn only(bulk: Bulk, rows: Option<Rows>, atomic: Option<Atomic>) -> Option<Forms> {
         Some(Forms {
             baseline: bulk,
             #[cfg(target_arch = "x86_64")]
             avx2: bulk,
+            rows,
             atomic,
         })
     }
@@ -110,6 +121,7 @@ impl Forms {
             baseline: bulk::baseline::<T, O>,
             #[cfg(target_arch = "x86_64")]
             avx2: bulk::avx2::<T, O>,
+            rows: Some(bulk::rows::<T, O>),
             atomic,
         })
     }
@@ -132,7 +144,7 @@ const fn exclusive<T: Value, O: Operation<T>>() -> Option<Forms> {
 
 /// Likewise, on what no vector holds either.
 const fn scalar<T: Value, O: Operation<T>>() -> Option<Forms> {
-    Forms::only(bulk::baseline::<T, O>, None)
+    Forms::only(bulk::baseline::<T, O>, Some(bulk::rows::<T, O>), None)
 }
 
 /// Sums and bits are the same for signed and unsigned numbers, so that one loop serves both.
@@ -208,9 +220,9 @@ macro_rules! location {
 const fn forms(op: Op, element: Element) -> Option<Forms> {
     use Element as E;
     match op {
-        Op::NoOp => return Forms::only(bulk::nothing, load(element)),
+        Op::NoOp => return Forms::only(bulk::nothing, None, load(element)),
         // Pairs with padding are copied part by part, below.
-        Op::Replace if element.is_whole() => return Forms::only(copy(element), swap(element)),
+        Op::Replace if element.is_whole() => return Forms::only(copy(element), None, swap(element)),
         _ => {}
     }
     match element {

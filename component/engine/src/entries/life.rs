@@ -12,6 +12,7 @@ use transom::base::stats::{self, Decline, KINDS, PATHS, TOTALS};
 use transom::base::{config, functions, threads};
 use transom::datatype;
 use transom::host::abi::{self, SUCCESS};
+use transom::host::datatype as host_datatype;
 use transom::host::table::host;
 use transom::host::{comm, job, progress, wait};
 use transom::node::cross;
@@ -61,6 +62,7 @@ fn after_init(code: c_int) {
     INITIALIZED.store(true, Relaxed);
     let _ = guard(|| {
         datatype::prepare();
+        host_datatype::prepare()?;
         let mut level = 0;
         // SAFETY: MPI is initialised; `level` is a valid place for the result.
         if unsafe { (host().call.MPI_Query_thread)(&mut level) } == SUCCESS && level == abi::THREAD_MULTIPLE {
@@ -95,6 +97,7 @@ pub(crate) unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
         // Whatever became of the summary: the host is not to find a request of ours pending.
         let _ = guard(|| {
             progress::finish();
+            host_datatype::finish();
             Ok(())
         });
     }
