@@ -108,10 +108,6 @@ fn operations_without_an_epoch(on: Side) {
     on.program("refused").ranks(3).arg("without_an_epoch").passes();
 }
 
-fn what_is_not_supported_yet_is_refused(on: Side) {
-    on.program("refused").ranks(2).arg("not_supported_yet").passes();
-}
-
 fn errors_are_fatal_by_default(on: Side) {
     let outcome = on.program("refused").ranks(2).arg("default_is_fatal").stderr_reported().fails();
     outcome.expect(!outcome.stdout.contains("lived on"), "a rank went on after a fatal error");
@@ -166,7 +162,6 @@ on_hosts! {
     null_windows;
     windows_that_were_freed, bare: [] "hosts do not know them";
     operations_without_an_epoch, bare: [openmpi] "all others let some pass";
-    what_is_not_supported_yet_is_refused, bare: [] "hosts support it";
     errors_are_fatal_by_default, bare: [openmpi] "no other host checks the range";
     statistics_count_operations_and_bytes, bare: [] "hosts count nothing";
     statistics_of_threads, bare: [] "hosts count nothing";

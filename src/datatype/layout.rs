@@ -127,6 +127,13 @@ pub const fn parts(element: Element) -> Option<&'static [Block; 2]> {
     }
 }
 
+static LAYOUTS: LazyLock<Vec<Layout>> = LazyLock::new(|| Element::ALL.iter().copied().map(Layout::of).collect());
+
+/// Lays out the predefined types, so that no operation has to.
+pub(super) fn prepare() {
+    LazyLock::force(&LAYOUTS);
+}
+
 /// A layout for as long as it is needed.
 #[derive(Clone, Debug)]
 pub enum Held {
@@ -140,7 +147,6 @@ impl Held {
     /// Of a predefined type that is this element.
     #[inline]
     pub fn of(element: Element) -> Held {
-        static LAYOUTS: LazyLock<Vec<Layout>> = LazyLock::new(|| Element::ALL.iter().copied().map(Layout::of).collect());
         Held::Predefined(&LAYOUTS[element as usize])
     }
 }
@@ -175,8 +181,10 @@ impl Items {
             return Some(Items { layout, count: 0, size: 0, low: 0, high: 0 });
         }
         let last = i64::try_from(count - 1).ok()?.checked_mul(layout.extent)?;
-        // The padding of elements is walked through, too.
-        i64::try_from(size).ok()?.checked_mul(3)?;
+        if let Some(padded) = &layout.padded {
+            // It is walked through, too.
+            padded.size()?.checked_mul(count)?;
+        }
         let (low, high) = (layout.low.checked_add(last.min(0))?, layout.high.checked_add(last.max(0))?);
         Some(Items { layout, count, size, low, high })
     }

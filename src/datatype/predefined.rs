@@ -25,6 +25,7 @@ pub fn op(handle: MPI_Op) -> Option<Op> {
 
 /// To be called once MPI is initialised; before, nothing is found.
 pub fn prepare() {
+    super::layout::prepare();
     family::prepare();
 }
 

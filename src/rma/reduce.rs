@@ -207,7 +207,7 @@ impl Reduction {
         (self.target.high() - self.target.low()) as u64
     }
 
-    /// Combines the origin's elements with the target's; what was there before goes to `result` unless that is null.
+    /// Combines the origin's elements with the target's; what was there before goes to `result` if there is one.
     ///
     /// # Safety
     /// Origin (unless the operation is `MPI_NO_OP`) and result are valid for the elements; they do not overlap.
@@ -241,7 +241,8 @@ impl Reduction {
                 let announced = window.announce(self.rank, self.position, self.span())?;
                 let mut walk = Walk::new(self);
                 while let Some(step) = walk.step(self.element) {
-                    let result = if result.is_null() { result } else { result.wrapping_offset(step.result) };
+                    // Its own address may be null, where the type has absolute ones.
+                    let result = if self.result.is_some() { result.wrapping_offset(step.result) } else { core::ptr::null_mut() };
                     // SAFETY: as for `run`; aligned, as looked at.
                     unsafe {
                         atomic(target.wrapping_offset(step.target), origin.wrapping_offset(step.origin), step.count, result)

@@ -337,43 +337,6 @@ static void without_an_epoch(void) {
     end_window();
 }
 
-/* What this version does not serve yet on its own windows is refused, not half done, and not handed to a host that does not know the
- * window. Each line goes when its operation comes. */
-static void not_supported_yet(void) {
-    make_window();
-    fill();
-    int result[4] = {1, 2, 3, 4}, target = (rank + 1) % ranks;
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Datatype strided, gap;
-    OK(MPI_Type_vector(2, 1, 2, MPI_INT, &strided));
-    OK(MPI_Type_create_resized(MPI_INT, 0, 8, &gap));
-    OK(MPI_Type_commit(&strided));
-    OK(MPI_Type_commit(&gap));
-#define REFUSED(call)                                                                                                       \
-    do {                                                                                                                    \
-        int code = (call);                                                                                                  \
-        CHECK(code != MPI_SUCCESS, "%s succeeded", #call);                                                                  \
-        CHECK(strstr(string_of(code), "not supported yet") != NULL, "%s: %s", #call, string_of(code));                      \
-    } while (0)
-    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window));
-    REFUSED(MPI_Accumulate(buffer, 1, strided, target, 0, 1, strided, MPI_SUM, window));
-    REFUSED(MPI_Get_accumulate(buffer, 2, MPI_INT, result, 1, strided, target, 0, 2, MPI_INT, MPI_SUM, window));
-    REFUSED(MPI_Rput(buffer, 1, strided, target, 0, 1, strided, window, &request));
-    REFUSED(MPI_Rget(buffer, 1, strided, target, 0, 1, strided, window, &request));
-    REFUSED(MPI_Raccumulate(buffer, 2, MPI_INT, target, 0, 1, strided, MPI_SUM, window, &request));
-    REFUSED(MPI_Rget_accumulate(buffer, 1, strided, result, 2, MPI_INT, target, 0, 2, MPI_INT, MPI_SUM, window, &request));
-    CHECK(request == MPI_REQUEST_NULL, "a refused operation made a request");
-    REFUSED(MPI_Put(buffer, 1, strided, target, 0, 1, strided, window));
-    REFUSED(MPI_Put(buffer, 2, MPI_INT, target, 0, 1, strided, window));
-    REFUSED(MPI_Get(buffer, 2, gap, target, 0, 2, MPI_INT, window));
-    OK(MPI_Win_unlock(target, window));
-    CHECK(memcmp(buffer, untouched, sizeof buffer) == 0, "a refused operation changed the origin's buffer");
-    CHECK(result[0] == 1 && result[3] == 4, "a refused operation changed its result");
-    OK(MPI_Type_free(&strided));
-    OK(MPI_Type_free(&gap));
-    end_window();
-}
-
 /* Accumulates of each kind that must be refused. */
 static void wrong_accumulates(void) {
     make_window();
@@ -480,5 +443,5 @@ static void default_is_fatal(void) {
 MAIN(SCENARIO(out_of_range), SCENARIO(out_of_range_beyond_arithmetic), SCENARIO(large_counts), SCENARIO(negative_displacement),
      SCENARIO(range_of_the_target), SCENARIO(the_message_says_what_is_wrong), SCENARIO(messages_do_not_mix), SCENARIO(wrong_rank),
      SCENARIO(wrong_count), SCENARIO(wrong_type), SCENARIO(null_buffer), SCENARIO(different_amounts), SCENARIO(null_window),
-     SCENARIO(freed_window), SCENARIO(without_an_epoch), SCENARIO(not_supported_yet), SCENARIO(wrong_accumulates),
+     SCENARIO(freed_window), SCENARIO(without_an_epoch), SCENARIO(wrong_accumulates),
      SCENARIO(accumulates_of_nothing), SCENARIO(default_is_fatal))
