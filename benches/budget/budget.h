@@ -29,6 +29,17 @@ void get_accumulate_doubles(const struct session *session, const char *name);
 void accumulate_disjoint(const struct session *session, const char *name);
 void accumulate_disjoint_raw(const struct session *session, const char *name);
 
+/* layouts.c: derived datatypes at both sides, against the same loops by hand on the raw mapping; and what a datatype's first use takes. */
+void put_strided(const struct session *session, const char *name);
+void get_strided(const struct session *session, const char *name);
+void accumulate_strided(const struct session *session, const char *name);
+void put_indexed(const struct session *session, const char *name);
+void get_indexed(const struct session *session, const char *name);
+void accumulate_indexed(const struct session *session, const char *name);
+void first_use_strided(const struct session *session, const char *name);
+void first_use_indexed(const struct session *session, const char *name);
+void known_type(const struct session *session, const char *name);
+
 /* requests.c: MPI_Rput and MPI_Rget with MPI_Wait. */
 void rput8(const struct session *session, const char *name);
 void rget8(const struct session *session, const char *name);

@@ -89,6 +89,12 @@ MEASUREMENTS = [
     ],
     Measurement("accumulate/disjoint", at_least(1.8)),
     Measurement("accumulate/disjoint/raw"),
+    *[
+        Measurement(f"{call}/{layout}", at_most(1.2), EVERY)
+        for call in ("put", "get", "accumulate")
+        for layout in ("strided/64KiB", "indexed/4096")
+    ],
+    *[Measurement(f"datatype/{use}") for use in ("first_use/strided", "first_use/indexed", "known")],
     Measurement("lock/exclusive/put8", at_most(2)),
     Measurement("fence/2", at_most(2)),
     Measurement("create/allocate/64B", at_most(20)),

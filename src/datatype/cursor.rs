@@ -8,10 +8,13 @@ use smallvec::SmallVec;
 pub(super) enum Leaf<'a> {
     /// As [`Shape::Rows`].
     Rows { offset: i64, bytes: u64, count: u64, stride: i64 },
-    /// As [`Shape::List`].
-    List { base: i64, bytes: u64, offsets: &'a [i64] },
     /// As [`Shape::Blocks`].
-    Blocks { base: i64, blocks: &'a [Block] },
+    Blocks {
+        base: i64,
+        blocks: &'a [Block],
+        /// Of all of them.
+        bytes: u64,
+    },
 }
 
 /// What is repeated around a leaf.
@@ -82,12 +85,8 @@ impl<'a> Cursor<'a> {
                     self.leaf = Leaf::Rows { offset: base.wrapping_add(*offset), bytes: *bytes, count: *count, stride: *stride };
                     return;
                 }
-                Shape::List { base: own, bytes, offsets } => {
-                    self.leaf = Leaf::List { base: base.wrapping_add(*own), bytes: *bytes, offsets };
-                    return;
-                }
                 Shape::Blocks { base: own, blocks } => {
-                    self.leaf = Leaf::Blocks { base: base.wrapping_add(*own), blocks };
+                    self.leaf = Leaf::Blocks { base: base.wrapping_add(*own), blocks, bytes: blocks.bytes() };
                     return;
                 }
                 Shape::Loop { count, stride, inner } => Node::Loop { count: *count, stride: *stride, inner },
@@ -146,8 +145,7 @@ impl<'a> Cursor<'a> {
     pub fn run(&self) -> Block {
         let (offset, bytes) = match self.leaf {
             Leaf::Rows { offset, bytes, .. } => (offset, bytes),
-            Leaf::List { base, bytes, offsets } => (base.wrapping_add(offsets[0]), bytes),
-            Leaf::Blocks { base, blocks } => (base.wrapping_add(blocks[0].offset), blocks[0].bytes),
+            Leaf::Blocks { base, blocks, .. } => (base.wrapping_add(blocks[0].offset), blocks[0].bytes),
         };
         Block { offset: offset.wrapping_add_unsigned(self.within), bytes: bytes - self.within }
     }
@@ -166,24 +164,45 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(super) fn pass_runs(&mut self, runs: u64) {
         self.within = 0;
-        let left = match &mut self.leaf {
+        match &mut self.leaf {
             Leaf::Rows { offset, count, stride, .. } => {
                 *offset = offset.wrapping_add(stride.wrapping_mul(runs as i64));
                 *count -= runs;
-                *count != 0
-            }
-            Leaf::List { offsets, .. } => {
-                *offsets = &offsets[runs as usize..];
-                !offsets.is_empty()
+                if *count == 0 {
+                    self.leave();
+                }
             }
             Leaf::Blocks { blocks, .. } => {
-                *blocks = &blocks[runs as usize..];
-                !blocks.is_empty()
+                let bytes = blocks[..runs as usize].iter().map(|block| block.bytes).sum();
+                self.pass_blocks(runs as usize, bytes);
             }
-        };
-        if !left {
-            self.leaf = Leaf::Rows { offset: 0, bytes: 0, count: 0, stride: 0 };
+        }
+    }
+
+    /// Passes the next blocks of a list, which have so many bytes.
+    #[inline(always)]
+    pub(super) fn pass_blocks(&mut self, count: usize, passed: u64) {
+        self.within = 0;
+        if let Leaf::Blocks { blocks, bytes, .. } = &mut self.leaf {
+            *blocks = &blocks[count..];
+            *bytes -= passed;
+            if blocks.is_empty() {
+                self.leave();
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn leave(&mut self) {
+        self.leaf = Leaf::Rows { offset: 0, bytes: 0, count: 0, stride: 0 };
+        if !self.frames.is_empty() {
             self.climb();
         }
+    }
+
+    /// Is everything passed?
+    #[inline(always)]
+    pub(super) fn is_at_end(&self) -> bool {
+        matches!(self.leaf, Leaf::Rows { count: 0, .. })
     }
 }

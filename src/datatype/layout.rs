@@ -2,12 +2,11 @@
 
 use super::combiner::shape;
 use super::cursor::Cursor;
-use super::shape::{Block, Shape};
+use super::shape::{Block, Blocks, Shape};
 use crate::base::combined::Combined;
 use crate::base::element::Element;
 use core::ffi::c_int;
 use core::ops::Deref;
-use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 /// What the elements of a datatype have in common.
@@ -76,7 +75,7 @@ impl Layout {
         let basics = Basics::All(element);
         let Some(parts) = parts(element) else { return Layout::whole(element.size() as u64, basics) };
         Layout {
-            data: Shape::Blocks { base: 0, blocks: Cow::Borrowed(parts) },
+            data: Shape::Blocks { base: 0, blocks: Blocks::of_static(parts) },
             padded: Some(Shape::run(element.extent() as u64)),
             basics,
             extent: element.extent() as i64,

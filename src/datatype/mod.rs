@@ -8,6 +8,7 @@ mod cursor;
 mod kernels;
 mod layout;
 mod lookup;
+mod pairs;
 mod predefined;
 mod shape;
 #[cfg(test)]
@@ -18,7 +19,7 @@ pub use crate::base::element::Element;
 pub use crate::base::op::Op;
 pub use combine::combine;
 pub use cursor::Cursor;
-pub use kernels::{Atomic, Bulk, CompareAndSwap, Exchange, Kernel, Rows, atomic, compare_and_swap, kernel};
+pub use kernels::{Atomic, Bulk, CompareAndSwap, Exchange, Kernel, atomic, compare_and_swap, kernel};
 pub use layout::{Held, Items, Layout, NotAlike, parts};
 pub use lookup::{items, layout, single};
 pub use predefined::{contiguous_size, element, op, prepare};

@@ -3,7 +3,7 @@
 //! A shape keeps the order of its type map. Offsets are bytes from the buffer's address. Sums in here wrap: what leaves 64 bits is refused by
 //! [`Shape::bounds`] and [`Shape::size`], which must be asked before a shape is used.
 
-use std::borrow::Cow;
+use core::ops::Deref;
 use std::sync::Arc;
 
 /// One run of bytes.
@@ -13,6 +13,48 @@ pub struct Block {
     pub offset: i64,
     /// Its length; not 0.
     pub bytes: u64,
+}
+
+/// A list of runs, shared by all shapes it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Blocks {
+    list: List,
+    bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum List {
+    Static(&'static [Block]),
+    Shared(Arc<[Block]>),
+}
+
+impl Blocks {
+    /// `None` where their sum passes 64 bits.
+    fn new(blocks: Vec<Block>) -> Option<Blocks> {
+        let bytes = blocks.iter().try_fold(0_u64, |sum, block| sum.checked_add(block.bytes))?;
+        Some(Blocks { list: List::Shared(blocks.into()), bytes })
+    }
+
+    pub(super) fn of_static(blocks: &'static [Block]) -> Blocks {
+        Blocks { list: List::Static(blocks), bytes: blocks.iter().map(|block| block.bytes).sum() }
+    }
+
+    /// Of all of them.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Deref for Blocks {
+    type Target = [Block];
+
+    #[inline]
+    fn deref(&self) -> &[Block] {
+        match &self.list {
+            List::Static(blocks) => blocks,
+            List::Shared(blocks) => blocks,
+        }
+    }
 }
 
 /// Repetitions side by side.
@@ -27,10 +69,8 @@ pub(super) struct Group {
 pub(super) enum Shape {
     /// `count` runs of `bytes` bytes, `stride` bytes from each to the next. One of them is a run, none of them is nothing.
     Rows { offset: i64, bytes: u64, count: u64, stride: i64 },
-    /// Runs of `bytes` bytes at these offsets behind `base`.
-    List { base: i64, bytes: u64, offsets: Arc<[i64]> },
-    /// Runs of several lengths, their offsets counted from `base`.
-    Blocks { base: i64, blocks: Cow<'static, [Block]> },
+    /// Runs at irregular places, or of several lengths; their offsets are counted from `base`.
+    Blocks { base: i64, blocks: Blocks },
     /// `count` times the same, `stride` bytes from each to the next.
     Loop { count: u64, stride: i64, inner: Box<Shape> },
     /// The same in groups, in each of them `stride` bytes from one to the next.
@@ -77,15 +117,15 @@ impl Shape {
             }
         }
         let Some(Block { offset, bytes }) = merged.first().copied() else { return Some(Shape::EMPTY) };
-        Some(if merged.len() == 1 {
-            Shape::run(bytes).at(offset)
-        } else if merged.iter().any(|block| block.bytes != bytes) {
-            Shape::Blocks { base: 0, blocks: Cow::Owned(merged) }
-        } else if let Some(stride) = even(merged.iter().map(|block| block.offset)) {
-            Shape::Rows { offset, bytes, count: merged.len() as u64, stride }
-        } else {
-            Shape::List { base: 0, bytes, offsets: merged.iter().map(|block| block.offset).collect() }
-        })
+        if merged.len() == 1 {
+            return Some(Shape::run(bytes).at(offset));
+        }
+        if merged.iter().all(|block| block.bytes == bytes)
+            && let Some(stride) = even(merged.iter().map(|block| block.offset))
+        {
+            return Some(Shape::Rows { offset, bytes, count: merged.len() as u64, stride });
+        }
+        Some(Shape::Blocks { base: 0, blocks: Blocks::new(merged)? })
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -108,9 +148,7 @@ impl Shape {
 
     fn shift(&mut self, by: i64) {
         match self {
-            Shape::Rows { offset: base, .. } | Shape::List { base, .. } | Shape::Blocks { base, .. } => {
-                *base = base.wrapping_add(by)
-            }
+            Shape::Rows { offset: base, .. } | Shape::Blocks { base, .. } => *base = base.wrapping_add(by),
             Shape::Loop { inner, .. } | Shape::Groups { inner, .. } => inner.shift(by),
             Shape::Sequence(parts) => parts.iter_mut().for_each(|part| part.shift(by)),
         }
@@ -179,7 +217,8 @@ impl Shape {
                 return Some(self.repeat(count, stride)?.repeat(merged.len() as u64, step)?.at(offset));
             }
             if let (Some(run), 1) = (self.as_run(), count) {
-                return Some(Shape::List { base: run.offset, bytes: run.bytes, offsets: offsets().collect() });
+                let block = |offset: i64| Block { offset: offset.wrapping_add(run.offset), bytes: run.bytes };
+                return Some(Shape::Blocks { base: 0, blocks: Blocks::new(offsets().map(block).collect())? });
             }
         }
         Some(Shape::Groups { groups: merged.into(), stride, inner: Box::new(self) })
@@ -199,7 +238,7 @@ impl Shape {
             return flat.pop();
         }
         fn listed(part: &Shape) -> bool {
-            part.as_run().is_some() || matches!(part, Shape::Blocks { .. } | Shape::List { .. })
+            part.as_run().is_some() || matches!(part, Shape::Blocks { .. })
         }
         if !flat.iter().all(listed) {
             return Some(Shape::Sequence(flat.into()));
@@ -210,9 +249,6 @@ impl Shape {
                 Shape::Blocks { base, blocks: inner } => {
                     blocks
                         .extend(inner.iter().map(|block| Block { offset: base.wrapping_add(block.offset), bytes: block.bytes }));
-                }
-                Shape::List { base, bytes, offsets } => {
-                    blocks.extend(offsets.iter().map(|offset| Block { offset: base.wrapping_add(*offset), bytes: *bytes }));
                 }
                 run => blocks.extend(run.as_run()),
             }
@@ -227,8 +263,7 @@ impl Shape {
         }
         match self {
             Shape::Rows { bytes, count, .. } => bytes.checked_mul(*count),
-            Shape::List { bytes, offsets, .. } => bytes.checked_mul(offsets.len() as u64),
-            Shape::Blocks { blocks, .. } => sum(blocks.iter().map(|block| block.bytes)),
+            Shape::Blocks { blocks, .. } => Some(blocks.bytes()),
             Shape::Loop { count, inner, .. } => inner.size()?.checked_mul(*count),
             Shape::Groups { groups, inner, .. } => inner.size()?.checked_mul(sum(groups.iter().map(|group| group.count))?),
             Shape::Sequence(parts) => parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(part.size()?)),
@@ -253,9 +288,6 @@ impl Shape {
         const NONE: (i128, i128) = (i128::MAX, i128::MIN);
         narrow(match self {
             Shape::Rows { offset, bytes, count, stride } => looped(run(*offset, *bytes), *count, *stride)?,
-            Shape::List { base, bytes, offsets } => {
-                moved(offsets.iter().map(|offset| run(*offset, *bytes)).fold(NONE, join), *base)
-            }
             Shape::Blocks { base, blocks } => {
                 moved(blocks.iter().map(|block| run(block.offset, block.bytes)).fold(NONE, join), *base)
             }
@@ -274,7 +306,6 @@ impl Shape {
         match self {
             Shape::Rows { offset, count: 1, .. } => *offset as u64,
             Shape::Rows { offset, stride, .. } => (*offset | *stride) as u64,
-            Shape::List { base, offsets, .. } => offsets.iter().fold(*base as u64, |bits, offset| bits | *offset as u64),
             Shape::Blocks { base, blocks } => blocks.iter().fold(*base as u64, |bits, block| bits | block.offset as u64),
             Shape::Loop { stride, inner, .. } => *stride as u64 | inner.offset_bits(),
             Shape::Groups { groups, stride, inner } => {

@@ -1,5 +1,6 @@
 //! Loops for whoever has the target to himself.
 
+use super::super::pairs::Pairs;
 use super::operation::Operation;
 use super::value::Value;
 
@@ -61,6 +62,15 @@ pub(super) unsafe fn rows<T: Value, O: Operation<T>>(
             }
         }
     }
+}
+
+/// # Safety
+/// As [`super::OverPairs`] says.
+pub(super) unsafe fn pairs<T: Value, O: Operation<T>>(target: *mut u8, origin: *const u8, pairs: &Pairs<'_>) {
+    pairs.each(|from, to, bytes| {
+        // SAFETY: vouched for by the caller, pair by pair.
+        unsafe { every::<T, O>(target.wrapping_offset(to), origin.wrapping_offset(from), bytes / T::EXTENT) };
+    });
 }
 
 /// # Safety

@@ -21,6 +21,7 @@ mod value;
 
 pub use exchange::{CompareAndSwap, Exchange, compare_and_swap};
 
+use super::pairs::Pairs;
 use crate::base::element::Element;
 use crate::base::op::Op;
 use atomic::{ByExchange, Native};
@@ -48,8 +49,27 @@ pub type Bulk = unsafe fn(target: *mut u8, origin: *const u8, count: usize);
 ///
 /// # Safety
 /// As for [`Bulk`], row by row; rows of the target do not overlap each other.
-pub type Rows =
+pub(super) type Rows =
     unsafe fn(target: *mut u8, target_stride: isize, origin: *const u8, origin_stride: isize, each: usize, count: usize);
+
+/// As [`Bulk`] for the runs of elements of a list, the origin being their source and the target their sink.
+///
+/// # Safety
+/// As for [`Bulk`], pair by pair.
+pub(super) type OverPairs = unsafe fn(target: *mut u8, origin: *const u8, pairs: &Pairs<'_>);
+
+/// What is irregular, or regular with gaps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loops {
+    pub(super) rows: Rows,
+    pub(super) pairs: OverPairs,
+}
+
+impl Loops {
+    const fn of<T: Value, O: Operation<T>>() -> Option<Loops> {
+        Some(Loops { rows: bulk::rows::<T, O>, pairs: bulk::pairs::<T, O> })
+    }
+}
 
 /// As [`Bulk`], each element by one atomic read-modify-write of its own size (`MPI_NO_OP`: an atomic load; `MPI_REPLACE` of which nobody wants
 /// the old value: an atomic store). What was there before goes to `result` unless that is null.
@@ -64,8 +84,8 @@ pub type Atomic = unsafe fn(target: *mut u8, origin: *const u8, count: usize, re
 pub struct Kernel {
     /// Under exclusion.
     pub bulk: Bulk,
-    /// Likewise, row by row; `None` for `MPI_REPLACE` and `MPI_NO_OP`, which are no reductions.
-    pub rows: Option<Rows>,
+    /// Likewise, with gaps; `None` for `MPI_REPLACE` and `MPI_NO_OP`, which are no reductions.
+    pub(super) loops: Option<Loops>,
     /// Without it; for exactly those elements that have an [`Element::atomic_size`].
     pub atomic: Option<Atomic>,
 }
@@ -83,7 +103,7 @@ pub fn kernel(op: Op, element: Element) -> Option<Kernel> {
     let bulk = if std::arch::is_x86_feature_detected!("avx2") { forms.avx2 } else { forms.baseline };
     #[cfg(not(target_arch = "x86_64"))]
     let bulk = forms.baseline;
-    Some(Kernel { bulk, rows: forms.rows, atomic: forms.atomic })
+    Some(Kernel { bulk, loops: forms.loops, atomic: forms.atomic })
 }
 
 /// [`Kernel::atomic`] alone: two loads.
@@ -100,18 +120,18 @@ struct Forms {
     /// With vectors of 32 bytes.
     #[cfg(target_arch = "x86_64")]
     avx2: Bulk,
-    rows: Option<Rows>,
+    loops: Option<Loops>,
     atomic: Option<Atomic>,
 }
 
 impl Forms {
     /// One bulk form for all processors, where wider vectors would not help.
-    const fn only(bulk: Bulk, rows: Option<Rows>, atomic: Option<Atomic>) -> Option<Forms> {
+    const fn only(bulk: Bulk, loops: Option<Loops>, atomic: Option<Atomic>) -> Option<Forms> {
         Some(Forms {
             baseline: bulk,
             #[cfg(target_arch = "x86_64")]
             avx2: bulk,
-            rows,
+            loops,
             atomic,
         })
     }
@@ -121,7 +141,7 @@ impl Forms {
             baseline: bulk::baseline::<T, O>,
             #[cfg(target_arch = "x86_64")]
             avx2: bulk::avx2::<T, O>,
-            rows: Some(bulk::rows::<T, O>),
+            loops: Loops::of::<T, O>(),
             atomic,
         })
     }
@@ -144,7 +164,7 @@ const fn exclusive<T: Value, O: Operation<T>>() -> Option<Forms> {
 
 /// Likewise, on what no vector holds either.
 const fn scalar<T: Value, O: Operation<T>>() -> Option<Forms> {
-    Forms::only(bulk::baseline::<T, O>, Some(bulk::rows::<T, O>), None)
+    Forms::only(bulk::baseline::<T, O>, Loops::of::<T, O>(), None)
 }
 
 /// Sums and bits are the same for signed and unsigned numbers, so that one loop serves both.
